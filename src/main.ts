@@ -13,7 +13,7 @@ if (argv.length === 1 && (argv[0] === "version" || argv[0] === "--version")) {
   process.stdout.write(`agent ${version}\n`);
 } else {
   const { runCli } = await import("./cli/program.ts");
-  const { processTerminal } = await import("./cli/terminal.ts");
+  const { processTerminal } = await import("./cli/process-io.ts");
   const terminal = processTerminal();
   const loadAgent = () => import("./agent/run-agent.ts");
   const loadFleet = () => import("./fleet/fleet-verbs.ts");

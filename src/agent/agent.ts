@@ -5,7 +5,7 @@
 // what runs the pods, the node's view, the upstream, housekeeping. Three routes through the rooms:
 //
 // a file      source/file/file-source ─▶ sync-loop ─▶ source/desired-pods ─▶ podworkers/pod-workers ─▶ pod-worker
-// a message   upstream/link/connection ─▶ build-upstream ─▶ command/node-commands, or
+// a message   upstream/link/connection ─▶ build-upstream ─▶ command/mqtt-commands, or
 //             source/document/mqtt-source ─▶ document-source ─▶ sync-loop, and on as a file
 // an exit     pleg/pod-lifecycle ─▶ sync-loop ─▶ podworkers/pod-workers ─▶ pod-worker ─▶ pod-syncer
 //             ─▶ publish-status ─▶ status/status-manager ─▶ upstream/upstream

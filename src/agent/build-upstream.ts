@@ -1,6 +1,6 @@
 // Performs: builds the connection to the broker, in the order of dependence: commands, then reports.
 
-import { NodeCommands, type NodeCommandsOptions } from "../command/node-commands.ts";
+import { NodeCommands, type NodeCommandsOptions } from "../command/mqtt-commands.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import type { EventRecorder } from "../node/event-recorder.ts";
 import type { NodeView, NodeViewOptions } from "../node/node-view.ts";

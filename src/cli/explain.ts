@@ -1,14 +1,14 @@
 // `agent explain`: what the fields of a manifest mean on this node, in the form of `kubectl explain`; needs no agent.
 
-import { classText, fieldClass } from "../api/schema/explain-field.ts";
-import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
+import { allFields, findField, pathsEndingIn } from "../api/schema/find-field.ts";
 import type { Field, Level } from "../api/schema/type.ts";
-import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
+import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/schema-kinds.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
-import { UsageError } from "./cli-error.ts";
+import { UsageError } from "./exit-codes.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
-import type { VerbCall } from "./verb.ts";
+import type { VerbCall } from "./define-verb.ts";
 import { compareText } from "../lib/compare.ts";
+import { classText, fieldClass } from "../api/decode/field-rules.ts";
 
 /** Characters of a line, as kubectl breaks them. */
 const WIDTH = 80;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import type { Locate } from "../api/decode/field-path.ts";
 import { decodeConfig, type AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
-import { UsageError } from "./cli-error.ts";
+import { UsageError } from "./exit-codes.ts";
 import { errorLine } from "./terminal-text.ts";
 import { readNamedFile } from "./text-file.ts";
 

@@ -5,7 +5,7 @@ import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
-import { CliError } from "./cli-error.ts";
+import { CliError } from "./exit-codes.ts";
 import { errorCode } from "../lib/errors.ts";
 import { parseJson } from "../lib/json.ts";
 

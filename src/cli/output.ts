@@ -2,7 +2,7 @@
 
 import type { ObjectView } from "./api-views.ts";
 import { printableText } from "./terminal-text.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./process-io.ts";
 
 /** Kubernetes' v1 List of anything. */
 export function listOf(items: readonly ObjectView[]): object {

@@ -2,13 +2,13 @@
 
 import { Command, CommanderError } from "commander";
 import { messageOf } from "../lib/errors.ts";
-import { CliError } from "./cli-error.ts";
-import { wordsOf } from "./get/resource.ts";
+import { CliError } from "./exit-codes.ts";
+import { wordsOf } from "./get/resource-type.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./process-io.ts";
 import type { Flags } from "./flags.ts";
-import { addFlags, addVerb, type Verb, type VerbContext } from "./verb.ts";
+import { addFlags, addVerb, type Verb, type VerbContext } from "./define-verb.ts";
 import { VERBS } from "./verbs.ts";
 
 /** The verbs of `agent fleet`; loaded only for that verb. */

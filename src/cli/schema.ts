@@ -1,13 +1,13 @@
 // `agent schema`: the JSON Schema of what people write, for editors and CI; needs no agent.
 
 import { schemaDocument } from "../api/schema/json-schema.ts";
-import { SCHEMA_KINDS, kindSchema, manifestSchema } from "../api/schema/kinds.ts";
+import { SCHEMA_KINDS, kindSchema, manifestSchema } from "../api/schema/schema-kinds.ts";
 import type { JsonSchema } from "../api/schema/type.ts";
 import { AGENT_CONFIGURATION } from "../config/config.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
 import { desiredStateSchema } from "../protocol/desired-state.ts";
-import { UsageError } from "./cli-error.ts";
-import type { VerbCall } from "./verb.ts";
+import { UsageError } from "./exit-codes.ts";
+import type { VerbCall } from "./define-verb.ts";
 
 interface Described {
   /** In lower case; the first is the one that is shown. */

@@ -3,8 +3,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { errorCode, messageOf } from "../lib/errors.ts";
-import { UsageError } from "./cli-error.ts";
-import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./exit-codes.ts";
+import type { Terminal } from "./process-io.ts";
 
 export type ReadFile =
   { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly why: string };

@@ -1,11 +1,11 @@
 // Performs: `agent trust show` and `agent trust reset`: which keys may sign documents for this node.
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
-import { UsageError } from "./cli-error.ts";
+import { UsageError } from "./exit-codes.ts";
 import { printObject } from "./output.ts";
 import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
-import { isConfirmed, type Terminal } from "./terminal.ts";
-import type { VerbCall } from "./verb.ts";
+import { isConfirmed, type Terminal } from "./process-io.ts";
+import type { VerbCall } from "./define-verb.ts";
 
 const QUESTION = `This deletes the trust bundle and the version of the document, and accepts unsigned documents:
 any client that can publish to the topics of this node can then run pods on it, until a key is in its trust directory.

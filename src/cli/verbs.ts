@@ -2,10 +2,10 @@
 
 import { namespaceFlag, outputFlag } from "./flags.ts";
 import { RESOURCES } from "./get/resources.ts";
-import type { Resource } from "./get/resource.ts";
+import type { Resource } from "./get/resource-type.ts";
 import { loadConfig } from "./load-config.ts";
 import { printableText } from "./terminal-text.ts";
-import type { Verb } from "./verb.ts";
+import type { Verb } from "./define-verb.ts";
 
 export const VERBS: readonly Verb[] = [
   {
@@ -37,7 +37,7 @@ export const VERBS: readonly Verb[] = [
           "--now": "the same as --grace-period 1",
           "--force": "the same as --grace-period 0",
         },
-        run: async (call) => (await import("./change.ts")).deletePod(call),
+        run: async (call) => (await import("./delete-and-hold.ts")).deletePod(call),
       },
       {
         usage: "persistentvolumeclaim <name>",
@@ -48,7 +48,7 @@ export const VERBS: readonly Verb[] = [
           ...namespaceFlag(),
           "--data": "confirm that all its data is deleted for good",
         },
-        run: async (call) => (await import("./change.ts")).deleteClaim(call),
+        run: async (call) => (await import("./delete-and-hold.ts")).deleteClaim(call),
       },
     ],
   },
@@ -63,7 +63,7 @@ export const VERBS: readonly Verb[] = [
         isRepeatable: true,
       },
     },
-    run: async (call) => (await import("./validate.ts")).validate(call),
+    run: async (call) => (await import("./validate-files.ts")).validate(call),
   },
   // Verbs about the fields of manifests, documents and the configuration; none needs an agent.
   {
@@ -129,6 +129,6 @@ function holdVerb(verb: "hold" | "release", description: string): Verb {
     usage: `${verb} [pod]`,
     description,
     flags: { ...namespaceFlag("namespace of the pod"), "--all": "all pods of this node" },
-    run: async (call) => (await import("./change.ts")).changeHold(verb, call),
+    run: async (call) => (await import("./delete-and-hold.ts")).changeHold(verb, call),
   };
 }

@@ -3,9 +3,9 @@
 import { readValue } from "../api/schema/read-value.ts";
 import type { Commands as StoredCommands } from "../store/commands.ts";
 import type { Responses } from "../store/outbox/responses.ts";
-import type { Command } from "./decode-command.ts";
 import { refusedArgs, type CommandOutcome } from "./response.ts";
 import type { CommandVerb, Verb } from "./verbs.ts";
+import { type Command } from "./judge-command.ts";
 
 /** Characters of an argument's name in an answer. */
 const MAX_ELEMENT = 63;

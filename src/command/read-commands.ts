@@ -6,7 +6,7 @@ import { eventList } from "../node/events-list.ts";
 import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
 import { running, type Runs } from "./executor.ts";
 import { failure, type CommandOutcome } from "./response.ts";
-import { explainPod } from "./explain.ts";
+import { explainPod } from "./explain-pod.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";

@@ -1,7 +1,7 @@
 // Where claims may lie: below `claimRoot` a namespace and a name lead to a directory that pods write to.
 
 import { invalid, type Node } from "../api/decode/field-reader.ts";
-import { isWithin, tidyPath } from "../api/validation/reference-rules.ts";
+import { isWithin, tidyPath } from "../api/validation/keys-and-paths.ts";
 
 /** Directories of the agent itself, and of claims. */
 interface Directories {

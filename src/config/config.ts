@@ -14,7 +14,7 @@ import {
   unread,
   type Decoded,
 } from "../api/schema/codec.ts";
-import { allFields } from "../api/schema/field-paths.ts";
+import { allFields } from "../api/schema/find-field.ts";
 import { readValue, type ReadOptions } from "../api/schema/read-value.ts";
 import {
   between,

@@ -3,13 +3,13 @@
 import { readValue } from "../api/schema/read-value.ts";
 import type { Field } from "../api/schema/type.ts";
 import { VERBS, verbsWhere, type CommandVerb } from "../command/verbs.ts";
-import { UsageError } from "../cli/cli-error.ts";
+import { UsageError } from "../cli/exit-codes.ts";
 import { namespaceFlag, type Flag } from "../cli/flags.ts";
-import type { Verb } from "../cli/verb.ts";
-import type { CommandFlags } from "./command.ts";
+import type { Verb } from "../cli/define-verb.ts";
+import type { CommandFlags } from "./send-command.ts";
 import { named } from "./fleet-topics.ts";
 import type { FleetParts } from "./open-broker.ts";
-import { keyFlag, timeoutFlag, wholeNumber } from "./verb-options.ts";
+import { keyFlag, timeoutFlag, wholeNumber } from "./flags.ts";
 
 /** A pod may take its grace period, and its images may have to be pulled. */
 const CHANGE_TIMEOUT = "5m";
@@ -54,7 +54,7 @@ function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
       const judged = readValue<unknown>(type, args);
       if (!judged.ok)
         throw new UsageError(`${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);
-      const { command } = await import("./command.ts");
+      const { command } = await import("./send-command.ts");
       return command(parts, flags, { node: named(node), verb, args });
     },
   };

@@ -1,6 +1,6 @@
 // The topics of the fleet to subscribe to: exact ones for named nodes, else wildcards.
 
-import { UsageError } from "../cli/cli-error.ts";
+import { UsageError } from "../cli/exit-codes.ts";
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 
 /** Of a node, by the last word of the topic. */

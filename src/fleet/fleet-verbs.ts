@@ -2,8 +2,8 @@
 // its work when it runs.
 
 import { outputFlag } from "../cli/flags.ts";
-import type { Terminal } from "../cli/terminal.ts";
-import type { Verb } from "../cli/verb.ts";
+import type { Terminal } from "../cli/process-io.ts";
+import type { Verb } from "../cli/define-verb.ts";
 import { systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
@@ -18,7 +18,7 @@ import {
   keyFlag,
   listFlag,
   timeoutFlag,
-} from "./verb-options.ts";
+} from "./flags.ts";
 
 const ROLES = ["desired", "rollout", "command"];
 const APPLY_TIMEOUT = "15m";

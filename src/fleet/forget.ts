@@ -1,9 +1,9 @@
 // Performs: `agent fleet forget`: clears what a node that is gone has left on the broker.
 
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import { CliError } from "../cli/cli-error.ts";
+import { CliError } from "../cli/exit-codes.ts";
 import { printable } from "../cli/terminal-text.ts";
-import { isConfirmed, type Terminal } from "../cli/terminal.ts";
+import { isConfirmed, type Terminal } from "../cli/process-io.ts";
 import { named, nodeFilters } from "./fleet-topics.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";

@@ -1,10 +1,10 @@
 // Performs: `agent fleet get` and `agent fleet status`: what the nodes reported, from their retained topics.
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
-import type { OutputFormat } from "../cli/get/resource.ts";
+import type { OutputFormat } from "../cli/get/resource-type.ts";
 import { printDocument, printObject } from "../cli/output.ts";
 import { GrowingTable, cellsOf, titlesOf, type Column } from "../cli/terminal-text.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import type { Terminal } from "../cli/process-io.ts";
 import {
   EVENT_COLUMNS,
   NODE_COLUMNS,
@@ -13,7 +13,7 @@ import {
   summaryLine,
   type NodePod,
   type ReportedEvent,
-} from "./fleet-rows.ts";
+} from "./get-tables.ts";
 import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
 import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";

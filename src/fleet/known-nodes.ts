@@ -1,7 +1,7 @@
 // Performs: the nodes of the fleet as the broker retains them: state and report of each.
 
 import { topicFor } from "../protocol/mqtt-topics.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import type { Terminal } from "../cli/process-io.ts";
 import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
 import type { Fleet } from "./open-broker.ts";
 import { readReport, readState, type NodeReport, type NodeState } from "./node-report.ts";

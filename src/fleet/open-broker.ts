@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { MqttConfig } from "../config/config.ts";
-import { invalidInput } from "../cli/cli-error.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import { invalidInput } from "../cli/exit-codes.ts";
+import type { Terminal } from "../cli/process-io.ts";
 import { readNamedFile } from "../cli/text-file.ts";
 import type { Random } from "../lib/random.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";

@@ -1,6 +1,6 @@
 // Performs: an operator's connection to the broker: reads what is retained, publishes, and receives what arrives meanwhile.
 
-import { CliError } from "../cli/cli-error.ts";
+import { CliError } from "../cli/exit-codes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ConnectOptions, MqttLink, MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";

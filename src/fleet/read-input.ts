@@ -1,8 +1,8 @@
 // Performs: reads the files a person named with -f, `-` for standard input.
 
 import { readDocuments } from "../api/yaml/yaml-documents.ts";
-import { UsageError, invalidInput } from "../cli/cli-error.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import { UsageError, invalidInput } from "../cli/exit-codes.ts";
+import type { Terminal } from "../cli/process-io.ts";
 import { readNamedInput, type ReadInput } from "../cli/text-file.ts";
 import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
 

@@ -1,7 +1,7 @@
 // Performs: the file system as the agent uses it. Synchronous, so that no call of the agent runs between the steps of another.
 
 import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
-import type { ShareOptions } from "./tree/share-tree.ts";
+import type { ShareOptions } from "./tree/fs-group.ts";
 
 /** The result of lstat; times in ms. */
 export interface FileInfo extends PlainFileInfo {

@@ -29,7 +29,7 @@ import { diskUsage } from "./tree/walk-tree.ts";
 import type { FileKind } from "../lib/plain-files.ts";
 import type { FileInfo, Files } from "./files.ts";
 import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
-import { shareLargeTree, shareTree } from "./tree/share-tree.ts";
+import { shareLargeTree, shareTree } from "./tree/fs-group.ts";
 import { watchDirectory } from "./watch-directory.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;

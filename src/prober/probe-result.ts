@@ -1,6 +1,6 @@
 // The result of running a probe once, with the kubelet's messages. kubelet: pkg/probe, prober.runProbe
 
-import { nextRequest, urlOf } from "../host/probe/http-request.ts";
+import { nextRequest, urlOf } from "../host/probe/probe-http-request.ts";
 import type { GrpcHealth, HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ProbeKind } from "../api/v1/probe.ts";

@@ -6,7 +6,7 @@ import {
   httpTarget,
   PROBE_USER_AGENT,
   type AddressFacts,
-} from "../host/probe/http-request.ts";
+} from "../host/probe/probe-http-request.ts";
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";

@@ -17,7 +17,7 @@ import {
   type Decoded,
 } from "../api/schema/codec.ts";
 import { presentSchema } from "../api/schema/json-schema.ts";
-import { manifestSchema } from "../api/schema/kinds.ts";
+import { manifestSchema } from "../api/schema/schema-kinds.ts";
 import { emptyValue } from "../api/schema/read-value.ts";
 import type { JsonSchema, Type } from "../api/schema/type.ts";
 import { anything, atLeast, exactText, time } from "../api/schema/values.ts";

@@ -1,12 +1,13 @@
 // Turns a lifecycle hook's handler into a request.
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
-import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
-import { httpTarget, nextRequest, withoutHeader } from "../host/probe/http-request.ts";
+import type { HttpGetHandler } from "../api/v1/probe.ts";
+import { httpTarget, nextRequest, withoutHeader } from "../host/probe/probe-http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { AgentError } from "../lib/errors.ts";
 import { shortText } from "../lib/short-text.ts";
 import type { ContainerPort } from "../api/v1/container-ports.ts";
+import { type LifecycleHandler } from "../api/v1/lifecycle.ts";
 
 /** The container that a hook belongs to. */
 export interface HookTarget {

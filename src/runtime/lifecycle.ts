@@ -1,11 +1,6 @@
 // Performs: runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
 
-import type {
-  ExecHandler,
-  HttpGetHandler,
-  LifecycleHandler,
-  SleepHandler,
-} from "../api/v1/probe.ts";
+import type { ExecHandler, HttpGetHandler } from "../api/v1/probe.ts";
 import type { CallOptions } from "../cri/grpc.ts";
 import type { Edges } from "../edges.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
@@ -18,6 +13,7 @@ import {
   plainRequest,
   type HookTarget,
 } from "./lifecycle-target.ts";
+import { type LifecycleHandler, type SleepHandler } from "../api/v1/lifecycle.ts";
 
 export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {
   readonly edge: Pick<ProbeEdge, "httpGet">;

@@ -1,7 +1,7 @@
 // `DELETE /pods/<namespace>/<name>`: shortens the grace period of a pod that is stopping. It stops no pod: that happens
 // when the source of the pod no longer declares it.
 
-import { success, text, type Answer, type LocalRequest } from "./route.ts";
+import { success, text, type Answer, type LocalRequest } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { GraceOutcome } from "../node/node-view.ts";
 import { manifestPath } from "../api/pod/desired-pod.ts";

@@ -1,7 +1,7 @@
 // `/api/v1/…`: the local objects, under the paths of an API server, and `DELETE …/persistentvolumeclaims/<name>?data=true`.
 
 import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
-import { json, success, text, type Answer, type LocalRequest, type Route } from "./route.ts";
+import { json, success, text, type Answer, type LocalRequest, type Route } from "./answer.ts";
 import { objectList, v1Object } from "../node/object-list.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
 

@@ -3,7 +3,7 @@
 import type { AgentConfig } from "../config/config.ts";
 import { keyIdOf } from "../protocol/dsse.ts";
 import type { Files } from "../host/files.ts";
-import { readTrustDirectory } from "../host/trust-keys.ts";
+import { readTrustDirectory } from "../host/root-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SigningKey } from "../protocol/trust-bundle.ts";

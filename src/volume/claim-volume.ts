@@ -4,7 +4,7 @@
 import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
-import type { ShareOptions } from "../host/tree/share-tree.ts";
+import type { ShareOptions } from "../host/tree/fs-group.ts";
 import { configError } from "../lib/errors.ts";
 import type { ClaimName, Claims } from "./claim-directory.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";

@@ -12,7 +12,7 @@ import {
   type Projection,
   type ProjectedFiles,
 } from "./projection.ts";
-import { isWithin } from "../api/validation/reference-rules.ts";
+import { isWithin } from "../api/validation/keys-and-paths.ts";
 import {
   makePodDirectory,
   type VolumeHost,

@@ -3,8 +3,12 @@
 import { containerResource, podField, type NodeAllocatable } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
-import { filePathError, tidyPath } from "../api/validation/reference-rules.ts";
-import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/projections.ts";
+import { filePathError, tidyPath } from "../api/validation/keys-and-paths.ts";
+import type {
+  DownwardAPIFile,
+  ObjectProjection,
+  ProjectedSource,
+} from "../api/v1/projected-volumes.ts";
 import type {
   ConfigMapVolume,
   DownwardAPIVolume,

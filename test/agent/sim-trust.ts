@@ -15,7 +15,7 @@ import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { PublicKey, SigningRole, RootKeys } from "../../src/protocol/trust-bundle.ts";
 import { pemOfPublicKey } from "../fakes/public-key-pem.ts";
 import { realFiles } from "../../src/host/real-files.ts";
-import { readRootKeys } from "../../src/host/trust-keys.ts";
+import { readRootKeys } from "../../src/host/root-keys.ts";
 import { sha256 } from "./sim-manifest.ts";
 
 /** `elsewhere` speaks to other nodes, `herald` may only sign commands, `stranger` is in no bundle. */

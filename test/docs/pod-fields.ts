@@ -1,10 +1,10 @@
 // docs/reference/pod-fields.md: every field of the kinds that pods need, and how this node treats it.
 
 import list from "../fixtures/pod-api/v1-pod-fields.json" with { type: "json" };
-import { classText, fieldClass } from "../../src/api/schema/explain-field.ts";
-import type { FieldAt } from "../../src/api/schema/field-paths.ts";
+import type { FieldAt } from "../../src/api/schema/find-field.ts";
 import { documentedFields } from "../pod-spec/documented-fields.ts";
 import { code, meaning, page, table } from "./markdown.ts";
+import { classText, fieldClass } from "../../src/api/decode/field-rules.ts";
 
 /** Parts of the table of pods; a field stands in the part whose prefix is the longest. */
 const PARTS: readonly (readonly [prefix: string, heading: string])[] = [

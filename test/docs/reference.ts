@@ -1,17 +1,17 @@
 // The pages of docs/reference/ that the declarations of fields, verbs and codes make up.
 
-import { COMMAND } from "../../src/command/decode-command.ts";
 import { LATER_VERBS, VERBS, type Verb } from "../../src/command/verbs.ts";
 import { AGENT_CONFIGURATION } from "../../src/config/config.ts";
 import { NODE_DOCUMENT } from "../../src/protocol/desired-state.ts";
 import { DOCUMENT_REFUSALS, PHASES, RESPONSE_PHASES } from "../../src/protocol/status-codes.ts";
 import { TRUST_BUNDLE } from "../../src/protocol/trust-bundle.ts";
-import { fieldClass } from "../../src/api/schema/explain-field.ts";
-import { allFields } from "../../src/api/schema/field-paths.ts";
+import { allFields } from "../../src/api/schema/find-field.ts";
 import type { Level } from "../../src/api/schema/type.ts";
 import { commandLinePage } from "./command-line.ts";
 import { code, meaning, page, table } from "./markdown.ts";
 import { podFieldsPage } from "./pod-fields.ts";
+import { fieldClass } from "../../src/api/decode/field-rules.ts";
+import { COMMAND } from "../../src/command/judge-command.ts";
 
 /** By file name. */
 export function referencePages(): ReadonlyMap<string, string> {

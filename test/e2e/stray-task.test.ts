@@ -3,7 +3,7 @@
 import { afterAll, expect } from "bun:test";
 import { join } from "node:path";
 
-import { strayTaskClient } from "../../src/containerd/stray-task-client.ts";
+import { strayTaskClient } from "../../src/containerd/remove-stray-task.ts";
 import { grpcCriClient, type GrpcCriClient } from "../../src/cri/cri-client.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import { GrpcChannel } from "../../src/cri/grpc.ts";

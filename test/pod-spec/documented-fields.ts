@@ -1,10 +1,10 @@
 // Every field of the kinds that pods need, and the tests that show that it works.
 
-import { fieldClass } from "../../src/api/schema/explain-field.ts";
-import { allFields, type FieldAt } from "../../src/api/schema/field-paths.ts";
-import { SCHEMA_KINDS, type SchemaKind } from "../../src/api/schema/kinds.ts";
+import { allFields, type FieldAt } from "../../src/api/schema/find-field.ts";
+import { SCHEMA_KINDS, type SchemaKind } from "../../src/api/schema/schema-kinds.ts";
 import { PROOFS } from "./proofs.ts";
 import type { Proof } from "./proof.ts";
+import { fieldClass } from "../../src/api/decode/field-rules.ts";
 
 /** An init container has the fields of a container: they stand in the table once. */
 const TWIN = "pod.spec.initContainers[].";

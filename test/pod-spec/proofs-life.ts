@@ -97,7 +97,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
   {
     fields: ofProbes("tcpSocket", "tcpSocket.*"),
     proof: "here",
-    test: "test/unit/host/probe/http-request.test.ts",
+    test: "test/unit/host/probe/probe-http-request.test.ts",
     title: "a tcpSocket handler means the pod or its own host",
   },
   {

@@ -13,7 +13,7 @@ import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { required, type Node } from "./field-reader.ts";
 import { Findings, FindingsBudget, invalidValue, locatedError } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
-import { isList, itemKind, LATER_KINDS, LIST, misspeltKind } from "./kinds.ts";
+import { isList, itemKind, LATER_KINDS, LIST, misspeltKind } from "./manifest-kinds.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";

@@ -8,9 +8,9 @@ import { keysOf, KINDS, projectionsOf } from "./object-references.ts";
 import type { Volume } from "../v1/volumes.ts";
 import { type VolumeMount, isPart } from "../v1/volume-mounts.ts";
 import { nestedIn, isInShown } from "../validation/nested-mounts.ts";
-import { isWithin, tidyPath } from "../validation/reference-rules.ts";
-import type { DownwardAPIFile } from "../v1/projections.ts";
-import type { KeyToPath } from "../v1/references.ts";
+import { isWithin, tidyPath } from "../validation/keys-and-paths.ts";
+import type { DownwardAPIFile } from "../v1/projected-volumes.ts";
+import type { KeyToPath } from "../v1/key-and-field-refs.ts";
 import type { ConfigMap } from "../v1/object/config-map.ts";
 import { mapValues } from "../../lib/json.ts";
 

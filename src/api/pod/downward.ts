@@ -8,7 +8,7 @@ import {
   splitSubscript,
   type PlainField,
   type ResourceFieldRef,
-} from "../v1/references.ts";
+} from "../v1/key-and-field-refs.ts";
 import { compareText } from "../../lib/compare.ts";
 
 /** What only the node knows. */

@@ -5,7 +5,7 @@ import { formatPath, type FieldPath } from "../decode/field-path.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { Pod } from "../v1/pod.ts";
 import type { EnvVar } from "../v1/environment.ts";
-import type { ObjectProjection } from "../v1/projections.ts";
+import type { ObjectProjection } from "../v1/projected-volumes.ts";
 import type { Volume } from "../v1/volumes.ts";
 import { writtenIndex } from "../decode/written-index.ts";
 

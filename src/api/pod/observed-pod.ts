@@ -2,9 +2,9 @@
 // highest attempt, never a creation time: the wall clock may be wrong.
 
 import type { SourceName } from "./desired-pod.ts";
-import type { LifecycleHandler } from "../v1/probe.ts";
 import type { PodUID } from "../v1/pod.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";
+import { type LifecycleHandler } from "../v1/lifecycle.ts";
 
 type SandboxState = "Ready" | "NotReady";
 export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";

@@ -21,12 +21,13 @@ import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/validate-names.ts";
 import { CONTAINER_PORT } from "./container-ports.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
 import { imageReference, pullPolicy } from "./image.ts";
-import { LIFECYCLE, probeType } from "./probe.ts";
+import { probeType } from "./probe.ts";
 import { CONTAINER_RESOURCES, NO_RESOURCES } from "./resources.ts";
 import { restartPolicyRules } from "./restart-rules.ts";
 import { SECURITY_CONTEXT } from "./security-context.ts";
 import { refuseBidirectional, volumeMounts } from "./volume-mounts.ts";
 import { mapValues } from "../../lib/json.ts";
+import { LIFECYCLE } from "./lifecycle.ts";
 
 /** A container runs beside the others, or an init container before them. */
 type Kind = "app" | "init";

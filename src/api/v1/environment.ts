@@ -23,7 +23,7 @@ import {
   objectName,
   RESOURCE_FIELD_REF,
   SECRET_KEY,
-} from "./references.ts";
+} from "./key-and-field-refs.ts";
 
 const ONE_ONLY = "may not have more than one field specified at a time";
 const VARIABLE_NAME = textOf(ENV_NAME_FORM);

@@ -1,8 +1,7 @@
-// Probes and hooks of a container: what is asked or done, and when. k8s: validateProbe, validateHandler, validateLifecycle
+// Probes of a container: what is asked, and when. k8s: validateProbe, validateHandler
 
-import { hinted, type Message } from "../decode/field-errors.ts";
+import type { Message } from "../decode/field-errors.ts";
 import { invalid, invalidAt, type Node } from "../decode/field-reader.ts";
-import { refused } from "../decode/field-rules.ts";
 import {
   checked,
   converted,
@@ -15,14 +14,12 @@ import {
   oneOf,
   string,
   text,
-  unread,
   type Decoded,
   type ObjectOf,
 } from "../schema/codec.ts";
 import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { ARGUMENTS, PORT_NAME_FORM } from "../validation/validate-names.ts";
 import { PORT_NUMBER } from "./container-ports.ts";
-import { didYouMean } from "../../lib/suggest.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { MAX_INT32 } from "../schema/values.ts";
 import { type PortReference } from "./container-ports.ts";
@@ -75,7 +72,7 @@ const EXEC = objectType("ExecAction", {
   }),
 });
 
-const HTTP_GET = objectType(
+export const HTTP_GET = objectType(
   "HTTPGetAction",
   {
     path: string({ about: "Path of the request.", default: "/" }),
@@ -115,32 +112,18 @@ const GRPC = objectType("GRPCAction", {
   }),
 });
 
-/** Validated against the pod's grace period. */
-const SLEEP = objectType("SleepAction", {
-  seconds: integer({ about: "Duration of the sleep, in seconds.", default: 0, marked: true }),
-});
-
-const exec = fieldOf(EXEC)({ about: "Runs a command inside the container." });
+export const EXEC_HANDLER = fieldOf(EXEC)({ about: "Runs a command inside the container." });
 
 const PROBE_HANDLERS = {
-  exec,
+  exec: EXEC_HANDLER,
   httpGet: fieldOf(HTTP_GET)({ about: "Sends an HTTP request; status 200 to 399 is success." }),
   tcpSocket: fieldOf(TCP_SOCKET)({ about: "Opens a TCP connection and closes it at once." }),
   grpc: fieldOf(GRPC)({ about: "Asks a gRPC health service; SERVING is success." }),
 };
-const HOOK_HANDLERS = {
-  exec,
-  httpGet: fieldOf(HTTP_GET)({ about: "Sends an HTTP request." }),
-  sleep: fieldOf(SLEEP)({ about: "Waits." }),
-};
-
 export type ProbeHandler = Tagged<ObjectOf<typeof PROBE_HANDLERS>>;
-export type LifecycleHandler = Tagged<ObjectOf<typeof HOOK_HANDLERS>>;
 export type ExecHandler = Extract<ProbeHandler, { type: "exec" }>;
 export type HttpGetHandler = Extract<ProbeHandler, { type: "httpGet" }>;
 export type TcpSocketHandler = Extract<ProbeHandler, { type: "tcpSocket" }>;
-export type SleepHandler = Extract<LifecycleHandler, { type: "sleep" }>;
-
 /** Seconds or a count: 0 and less stand for the default. k8s: SetDefaults_Probe */
 function count(about: string, byDefault: number, maximum = MAX_INT32): Field<number> {
   const type = converted(checked(number, countError), {
@@ -213,64 +196,7 @@ export function probeType(kind: ProbeKind): Type<Probe> {
   });
 }
 
-const HOOK_FIELDS = {
-  ...HOOK_HANDLERS,
-  // Kubernetes accepts it and lets each hook fail at run time.
-  tcpSocket: unread(
-    "TCPSocketAction",
-    "Opens a TCP connection; Kubernetes never does it either.",
-    refused({
-      code: "Unsupported",
-      message: "TCPSocket is NOT supported as a LifecycleHandler; use exec, httpGet or sleep",
-    }),
-  ),
-};
-
-export const LIFECYCLE_HANDLER: Type<LifecycleHandler> = converted(
-  objectType("LifecycleHandler", HOOK_FIELDS, {
-    union: Object.keys(HOOK_FIELDS),
-    check: (_, node) => exactlyOne(node, Object.keys(HOOK_FIELDS), "handler type"),
-  }),
-  { to: tagged, from: untagged<ObjectOf<typeof HOOK_HANDLERS>> },
-);
-
-const NAMED_SIGNALS =
-  "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS " +
-  "TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ";
-
-/** `SIGTERM`, …, `SIGRTMIN`, `SIGRTMIN+1` to `+15`, `SIGRTMAX-14` to `-1`, `SIGRTMAX`. */
-export const STOP_SIGNALS: ReadonlySet<string> = new Set([
-  ...NAMED_SIGNALS.split(" ").map((name) => `SIG${name}`),
-  "SIGRTMIN",
-  ...Array.from({ length: 15 }, (_, index) => `SIGRTMIN+${index + 1}`),
-  ...Array.from({ length: 14 }, (_, index) => `SIGRTMAX-${14 - index}`),
-  "SIGRTMAX",
-]);
-
 // Kubernetes wants spec.os.name written beside it, as signals differ between systems; here all are Linux.
-function signalError(signal: string): Message | undefined {
-  if (STOP_SIGNALS.has(signal)) return undefined;
-  const meant = STOP_SIGNALS.has(`SIG${signal}`) ? `SIG${signal}` : signal;
-  const message = 'must be a Linux signal such as "SIGTERM" or "SIGUSR1"';
-  return hinted(message, () => didYouMean(meant, [...STOP_SIGNALS]));
-}
-
-export const LIFECYCLE = objectType("Lifecycle", {
-  postStart: fieldOf(LIFECYCLE_HANDLER)({
-    about: "Runs right after the container's start; if it fails, the container is stopped.",
-  }),
-  preStop: fieldOf(LIFECYCLE_HANDLER)({
-    about: "Runs before the container is stopped, within the grace period.",
-  }),
-  stopSignal: string({
-    about: "Signal that stops the container, such as SIGUSR1. Default: the image's, else SIGTERM.",
-    keep: true,
-    check: signalError,
-    schema: { enum: [...STOP_SIGNALS, null] },
-  }),
-});
-export type Lifecycle = Decoded<typeof LIFECYCLE>;
-
 export type ProbeKind = "liveness" | "readiness" | "startup";
 
 /** `Unknown`: asked and not yet decided. kubelet: results.Result */

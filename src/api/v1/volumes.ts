@@ -21,7 +21,7 @@ import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
 import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/validate-names.ts";
 import { isJsonObject, mapValues, memberOf } from "../../lib/json.ts";
-import { objectName } from "./references.ts";
+import { objectName } from "./key-and-field-refs.ts";
 import {
   CONFIG_MAP_VOLUME,
   SECRET_VOLUME,
@@ -29,7 +29,7 @@ import {
   DEFAULT_MODE,
   PROJECTED_VOLUME,
   refuseSeveral,
-} from "./projections.ts";
+} from "./projected-volumes.ts";
 import { imageReference, pullPolicy } from "./image.ts";
 
 /** "" = anything. */

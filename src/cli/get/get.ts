@@ -3,13 +3,13 @@
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { ObjectView } from "../api-views.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError } from "../exit-codes.ts";
 import type { LocalClient } from "../local-client.ts";
 import { listOf, objectName, printDocument, printObject } from "../output.ts";
 import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
-import type { Terminal } from "../terminal.ts";
-import type { VerbCall } from "../verb.ts";
-import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
+import type { Terminal } from "../process-io.ts";
+import type { VerbCall } from "../define-verb.ts";
+import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./select-objects.ts";
 import {
   headerOf,
   inNamespace,
@@ -19,7 +19,7 @@ import {
   type Query,
   type Resource,
   type ResourceView,
-} from "./resource.ts";
+} from "./resource-type.ts";
 
 /** Everything about one call of `agent get`. */
 interface GetCall {

@@ -16,7 +16,7 @@ import {
 } from "../api-views.ts";
 import { age, printable, type Column, type TableView } from "../terminal-text.ts";
 import { namespaceFlag, outputFlag, type Flags } from "../flags.ts";
-import { OUTPUT_FORMATS, inNamespace, type Resource } from "./resource.ts";
+import { OUTPUT_FORMATS, inNamespace, type Resource } from "./resource-type.ts";
 
 const OUTPUT = outputFlag(...OUTPUT_FORMATS);
 const ALL_NAMESPACES: Flags = { "-A, --all-namespaces": "in all namespaces" };

@@ -1,9 +1,9 @@
 // Performs: `agent fleet apply` and `diff`: composes, signs and publishes a document for a node or group, follows how its
 // nodes apply it, and shows what it would change.
 
-import type { Terminal } from "../../cli/terminal.ts";
+import type { Terminal } from "../../cli/process-io.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
-import { CliError, UsageError } from "../../cli/cli-error.ts";
+import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { digestOf } from "../../protocol/dsse.ts";
@@ -17,19 +17,19 @@ import {
   type WrittenInput,
 } from "./compose-document.ts";
 import { diffDocuments, diffLines } from "./diff-documents.ts";
-import { readRetained, type RetainedDocument } from "./desired-reading.ts";
-import type { Published } from "./rollout-status.ts";
+import { readRetained, type RetainedDocument } from "./retained-document.ts";
 import { judgeApply, applyWarnings } from "./validate-document.ts";
 import { knownNode, membersOf, subscribeNodes, type KnownNode } from "../known-nodes.ts";
 import { named, nodeFilters } from "../fleet-topics.ts";
-import { nextVersion, type NextVersion } from "./next-version.ts";
+import { nextVersion, type NextVersion } from "./next-generation.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
 import { RivalWatch } from "./rival-watch.ts";
 import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
-import { waitForNodes } from "./wait-for-nodes.ts";
+import { waitForNodes } from "./wait.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
+import { type Published } from "./wait.ts";
 
 interface TargetFlags {
   readonly filename: readonly string[];

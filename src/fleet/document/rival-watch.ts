@@ -1,12 +1,12 @@
 // Performs: detects other operators: what they publish on a topic from the time it was read until the published document
 // was read back.
 
-import { CliError } from "../../cli/cli-error.ts";
+import { CliError } from "../../cli/exit-codes.ts";
 import { printable } from "../../cli/terminal-text.ts";
-import { readRetained, type RetainedDocument } from "./desired-reading.ts";
-import type { Published } from "./rollout-status.ts";
+import { readRetained, type RetainedDocument } from "./retained-document.ts";
 import type { OperatorSession } from "../operator-session.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
+import { type Published } from "./wait.ts";
 
 /** Lasts as long as the session. */
 export class RivalWatch {

@@ -1,9 +1,9 @@
 // Performs: `agent fleet sign`: a document in YAML → a signed envelope, to publish by other means.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { CliError, UsageError, invalidInput } from "../../cli/cli-error.ts";
+import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
 import { errorCode } from "../../lib/errors.ts";
-import type { Terminal } from "../../cli/terminal.ts";
+import type { Terminal } from "../../cli/process-io.ts";
 import { readEnvelope } from "../../source/document/decode.ts";
 import { readOnly } from "../read-input.ts";
 import { readSigner, signMessage } from "../trust/signing-keys.ts";

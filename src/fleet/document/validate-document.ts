@@ -11,7 +11,7 @@ import {
 } from "../../source/document/resources.ts";
 import { errorLine } from "../../cli/terminal-text.ts";
 import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
-import type { RetainedDocument } from "./desired-reading.ts";
+import type { RetainedDocument } from "./retained-document.ts";
 import { type JsonObject, memberOf } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { groupSource } from "../../protocol/desired-document.ts";

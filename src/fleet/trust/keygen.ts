@@ -2,10 +2,10 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CliError, invalidInput } from "../../cli/cli-error.ts";
-import type { Terminal } from "../../cli/terminal.ts";
+import { CliError, invalidInput } from "../../cli/exit-codes.ts";
+import type { Terminal } from "../../cli/process-io.ts";
 import { errorCode, messageOf } from "../../lib/errors.ts";
-import { writtenBundle } from "./bundle-form.ts";
+import { writtenBundle } from "./bundle-file.ts";
 import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { CliError, UsageError } from "../../cli/cli-error.ts";
+import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import { readNamedFile } from "../../cli/text-file.ts";
 import {
   keyIdOf,

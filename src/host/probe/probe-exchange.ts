@@ -2,7 +2,7 @@
 
 import { deadline, type Clock } from "../../lib/clock.ts";
 import { AgentError, errorCode, messageOf } from "../../lib/errors.ts";
-import { hostAndPort } from "./http-request.ts";
+import { hostAndPort } from "./probe-http-request.ts";
 import type { Address, ProbeCall } from "./probe-edge.ts";
 
 export interface Settle<T> {

@@ -9,7 +9,7 @@ import {
 } from "node:http2";
 import { connect } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
-import { PROBE_USER_AGENT, hostAndPort } from "./http-request.ts";
+import { PROBE_USER_AGENT, hostAndPort } from "./probe-http-request.ts";
 import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
 import { encodeRequest, judgeEnd, rpcError } from "./probe-grpc-message.ts";
 import {

@@ -6,7 +6,7 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import { AgentError, errorCode } from "../../lib/errors.ts";
-import { hostAndPort } from "./http-request.ts";
+import { hostAndPort } from "./probe-http-request.ts";
 import type { HttpAnswer, HttpRequest, ProbeCall } from "./probe-edge.ts";
 import {
   connectionFailed,

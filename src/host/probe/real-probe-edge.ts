@@ -5,7 +5,7 @@ import type { ProbeEdge, Address, ProbeCall } from "./probe-edge.ts";
 import { grpcHealth } from "./probe-grpc.ts";
 import { httpGet } from "./probe-http.ts";
 import { connect } from "node:net";
-import { hostAndPort } from "./http-request.ts";
+import { hostAndPort } from "./probe-http-request.ts";
 import { exchange, socketError, timedOut } from "./probe-exchange.ts";
 
 export function realProbeEdge(clock: Clock): ProbeEdge {

@@ -10,7 +10,7 @@ import {
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import { warning, type EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvVar } from "../../api/v1/environment.ts";
-import type { KeySelector } from "../../api/v1/references.ts";
+import type { KeySelector } from "../../api/v1/key-and-field-refs.ts";
 import { configError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
 import type { Pod } from "../../api/v1/pod.ts";

@@ -3,7 +3,6 @@
 
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
-import { LIFECYCLE_HANDLER, type LifecycleHandler } from "../../api/v1/probe.ts";
 import { isSidecar } from "../../api/v1/pod.ts";
 import { isJsonObject, parseJson, withoutUndefined } from "../../lib/json.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
@@ -12,6 +11,7 @@ import { listOf } from "../../api/schema/codec.ts";
 import { readStored } from "../../api/schema/read-value.ts";
 import { untagged } from "../../api/schema/union.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { LIFECYCLE_HANDLER, type LifecycleHandler } from "../../api/v1/lifecycle.ts";
 
 /** The container's role in its pod; undefined = not in the spec. */
 export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {

@@ -4,7 +4,7 @@ import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import { nestedMountPoints } from "../../api/validation/nested-mounts.ts";
 import { shownPaths } from "../../api/pod/config-inputs.ts";
 import type { Pod } from "../../api/v1/pod.ts";
-import { isWithin, tidyPath } from "../../api/validation/reference-rules.ts";
+import { isWithin, tidyPath } from "../../api/validation/keys-and-paths.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand, missingIn } from "./expansion.ts";
 import type { Container } from "../../api/v1/container.ts";

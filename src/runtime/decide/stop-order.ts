@@ -2,11 +2,11 @@
 // kubelet: terminationOrdering, killContainer
 
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
-import type { LifecycleHandler } from "../../api/v1/probe.ts";
 import { findContainer, type Pod } from "../../api/v1/pod.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import { roleInSpec } from "../cri-config/stop-annotations.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
+import { type LifecycleHandler } from "../../api/v1/lifecycle.ts";
 
 /** One container's place in the order. */
 export interface StopTurn {

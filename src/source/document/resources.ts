@@ -2,7 +2,7 @@
 
 import { mergeDecoded, type DecodedObject } from "../../api/decode/decode-context.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
-import { isList } from "../../api/decode/kinds.ts";
+import { isList } from "../../api/decode/manifest-kinds.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
 import { portConflict } from "../../api/validation/host-ports.ts";

@@ -2,7 +2,7 @@
 // Files and devices of the node are judged in node-access.ts.
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import type { LifecycleHandler, ProbeHandler } from "../../api/v1/probe.ts";
+import type { ProbeHandler } from "../../api/v1/probe.ts";
 import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import { isSystemCritical } from "../../api/resource/priority.ts";
 import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-context.ts";
@@ -10,6 +10,7 @@ import { isSafeSysctl } from "../../api/validation/sysctls.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { BASELINE_REMEDY } from "./node-access.ts";
+import { type LifecycleHandler } from "../../api/v1/lifecycle.ts";
 
 /** The default capabilities of containers: to ask for them adds nothing. */
 const CAPABILITIES: readonly string[] = [

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCli } from "../../../src/cli/program.ts";
-import type { AgentModule } from "../../../src/cli/verb.ts";
+import type { AgentModule } from "../../../src/cli/define-verb.ts";
 import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 

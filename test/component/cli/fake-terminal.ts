@@ -1,7 +1,7 @@
 // A terminal that remembers what was written, and whose time stands still until a test moves it.
 
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { Terminal } from "../../../src/cli/terminal.ts";
+import type { Terminal } from "../../../src/cli/process-io.ts";
 
 interface Timer {
   readonly at: number;

@@ -7,7 +7,7 @@ import type { Probe } from "../../../src/api/v1/probe.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { isListOf, isPod } from "../../../src/cli/api-views.ts";
-import { rowOf } from "../../../src/cli/get/resource.ts";
+import { rowOf } from "../../../src/cli/get/resource-type.ts";
 import { PODS } from "../../../src/cli/get/resources.ts";
 import { podList } from "../../../src/node/pod-list.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentModule } from "../../../src/cli/verb.ts";
+import type { AgentModule } from "../../../src/cli/define-verb.ts";
 import { parse } from "yaml";
 import { aNode, aPod, aStatus } from "../../unit/cli/views.ts";
 import { eachOnCliStage, type CliStage } from "./cli-stage.ts";

@@ -4,11 +4,11 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Terminal } from "../../../src/cli/terminal.ts";
+import type { Terminal } from "../../../src/cli/process-io.ts";
 import { runCli } from "../../../src/cli/program.ts";
 // The verbs load these when they are asked for, which takes real time that no virtual clock sees.
 import "../../../src/fleet/document/apply.ts";
-import "../../../src/fleet/command.ts";
+import "../../../src/fleet/send-command.ts";
 import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/v1/probe.ts";
+import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
@@ -7,6 +7,7 @@ import type { CallOptions } from "../../../src/cri/grpc.ts";
 import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
+import { type LifecycleHandler } from "../../../src/api/v1/lifecycle.ts";
 
 type Edge = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 

@@ -6,7 +6,7 @@ import { keyIdOf, payloadTypeOf, writeSignedEnvelope } from "../../../src/protoc
 import { trustView, type TrustView } from "../../../src/trust/trust-view.ts";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { readRootKeys } from "../../../src/host/trust-keys.ts";
+import { readRootKeys } from "../../../src/host/root-keys.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { Trust } from "../../../src/trust/trust.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

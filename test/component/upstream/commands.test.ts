@@ -3,7 +3,7 @@ import type { CommandResponse, TakenCommand } from "../../../src/protocol/comman
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { CommandOrder, ResponseRows, TakenCommands } from "../../../src/command/executor.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
-import { Commands } from "../../../src/command/dispatcher.ts";
+import { Commands } from "../../../src/command/command-queue.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { ProjectedSource } from "../../../src/api/v1/projections.ts";
+import type { ProjectedSource } from "../../../src/api/v1/projected-volumes.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { crashingEdges } from "./crashing.ts";

@@ -6,7 +6,7 @@ import type { ConfigMap } from "../../../src/api/v1/object/config-map.ts";
 import type { Secret } from "../../../src/api/v1/object/secret.ts";
 import type { LocalObjects } from "../../../src/api/v1/object/local-object.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { DownwardAPIFile } from "../../../src/api/v1/projections.ts";
+import type { DownwardAPIFile } from "../../../src/api/v1/projected-volumes.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts, type Mounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Exception, Verdict } from "../../../src/api/decode/field-rules.ts";
-import { allFields, type FieldAt } from "../../../src/api/schema/field-paths.ts";
-import { SCHEMA_KINDS, type SchemaKind } from "../../../src/api/schema/kinds.ts";
+import { allFields, type FieldAt } from "../../../src/api/schema/find-field.ts";
+import { SCHEMA_KINDS, type SchemaKind } from "../../../src/api/schema/schema-kinds.ts";
 import { decode } from "./written-pod.ts";
 
 const SMALLEST: Readonly<Record<SchemaKind["kind"], object>> = {

@@ -2,13 +2,13 @@
 
 import { expect, test } from "bun:test";
 
-import { fieldClass } from "../../../src/api/schema/explain-field.ts";
-import { allFields } from "../../../src/api/schema/field-paths.ts";
+import { allFields } from "../../../src/api/schema/find-field.ts";
 import type { Field, Level } from "../../../src/api/schema/type.ts";
-import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";
+import { SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
 import { readDocuments } from "../../../src/api/yaml/yaml-documents.ts";
 import { decodeText, fixturesIn, type Fixture } from "./fixture-files.ts";
 import { isJsonObject } from "../../../src/lib/json.ts";
+import { fieldClass } from "../../../src/api/decode/field-rules.ts";
 
 const FIELDS = SCHEMA_KINDS.flatMap(({ kind, level }) =>
   allFields(level).map(({ path, field }) => ({ path: `${kind} ${path}`, field })),

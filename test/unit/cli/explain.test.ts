@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { allFields } from "../../../src/api/schema/field-paths.ts";
-import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";
-import { UsageError } from "../../../src/cli/cli-error.ts";
+import { allFields } from "../../../src/api/schema/find-field.ts";
+import { SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
+import { UsageError } from "../../../src/cli/exit-codes.ts";
 import { everyField, explainField, explainUsage } from "../../../src/cli/explain.ts";
 
 function text(asked: string, recursive = false): string {

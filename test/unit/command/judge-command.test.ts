@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_COMMAND_BYTES } from "../../../src/command/decode-command.ts";
 import {
   aCommand,
   arriving,
@@ -14,6 +13,7 @@ import {
   type CommandFacts,
   type CommandMessage,
 } from "../../../src/command/judge-command.ts";
+import { MAX_COMMAND_BYTES } from "../../../src/command/judge-command.ts";
 
 const at = (iso: string): { issuedAt: string } => ({ issuedAt: iso });
 

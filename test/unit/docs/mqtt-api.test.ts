@@ -5,11 +5,6 @@ import { stringify } from "yaml";
 
 import { bytesOfBase64 } from "../../../src/api/validation/base64.ts";
 import { COMMAND_VERBS, LATER_VERBS } from "../../../src/command/verbs.ts";
-import {
-  decodeCommand,
-  DEFAULT_TTL_SECONDS,
-  MAX_TTL_SECONDS,
-} from "../../../src/command/decode-command.ts";
 import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";
@@ -29,6 +24,11 @@ import {
   STATE,
   SUPERSEDED,
 } from "./mqtt-examples.ts";
+import {
+  decodeCommand,
+  DEFAULT_TTL_SECONDS,
+  MAX_TTL_SECONDS,
+} from "../../../src/command/judge-command.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/mqtt-api.md"), "utf8");

@@ -1,10 +1,10 @@
 // What docs/mqtt-api.md shows of the way up, each in its own type: an example that is no such thing does not compile.
 
-import type { Command } from "../../../src/command/decode-command.ts";
 import type { CommandResponse } from "../../../src/protocol/command.ts";
 import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import type { EventBatch } from "../../../src/upstream/report/event-batch.ts";
 import type { Ack, PodReport, ReportedState } from "../../../src/protocol/reported-state.ts";
+import { type Command } from "../../../src/command/judge-command.ts";
 
 const INCARNATION = "8c0ff7a1b2c34d5e";
 const UID = "0fccd994-a2eb-82c9-b101-260e1f0ea161";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 
-import { allFields } from "../../../src/api/schema/field-paths.ts";
+import { allFields } from "../../../src/api/schema/find-field.ts";
 import { AGENT_CONFIGURATION, decodeConfig } from "../../../src/config/config.ts";
 
 const PAGE = readFileSync(resolve(import.meta.dir, "../../../docs/operations.md"), "utf8");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readRetained } from "../../../src/fleet/document/desired-reading.ts";
+import { readRetained } from "../../../src/fleet/document/retained-document.ts";
 import { readAnswer } from "../../../src/fleet/command-answer.ts";
 import { readEvents, readReport, readState } from "../../../src/fleet/node-report.ts";
 import { payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";

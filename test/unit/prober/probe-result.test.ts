@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import type { HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { judgeHttp } from "../../../src/prober/probe-result.ts";
-import { urlOf } from "../../../src/host/probe/http-request.ts";
+import { urlOf } from "../../../src/host/probe/probe-http-request.ts";
 
 const asked: HttpRequest = {
   scheme: "HTTP",

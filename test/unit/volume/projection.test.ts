@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/object/local-object.ts";
-import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/projections.ts";
+import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/projected-volumes.ts";
 import {
   projectVolume,
   type Projection,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { ProjectedSource } from "../../../src/api/v1/projections.ts";
+import type { ProjectedSource } from "../../../src/api/v1/projected-volumes.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/projection.ts";
 

@@ -4,7 +4,7 @@ import { invalidAt, type Node } from "../../decode/field-reader.ts";
 import { boolean, converted, map, objectType, text, type ObjectOf } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
 import { bytesOfBase64 } from "../../validation/base64.ts";
-import { CONFIG_KEY_FORM } from "../../validation/reference-rules.ts";
+import { CONFIG_KEY_FORM } from "../../validation/keys-and-paths.ts";
 import { BASE64_SCHEMA } from "../../validation/validate-names.ts";
 import { objectHead } from "../metadata.ts";
 

@@ -5,7 +5,7 @@ import type { ConfigMap } from "../../../../src/api/v1/object/config-map.ts";
 import type { Secret } from "../../../../src/api/v1/object/secret.ts";
 import type { LocalObjects } from "../../../../src/api/v1/object/local-object.ts";
 import { configInputs } from "../../../../src/api/pod/config-inputs.ts";
-import type { ObjectProjection } from "../../../../src/api/v1/projections.ts";
+import type { ObjectProjection } from "../../../../src/api/v1/projected-volumes.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";

@@ -6,7 +6,10 @@ import {
   type DownwardFacts,
 } from "../../../../src/api/pod/downward.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
-import { splitSubscript, type ResourceFieldRef } from "../../../../src/api/v1/references.ts";
+import {
+  splitSubscript,
+  type ResourceFieldRef,
+} from "../../../../src/api/v1/key-and-field-refs.ts";
 import { UID, aContainer, aPod } from "../../../fakes/a-pod.ts";
 
 const FACTS: DownwardFacts = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import { referencesOf } from "../../../../src/api/pod/object-references.ts";
-import type { ObjectProjection } from "../../../../src/api/v1/projections.ts";
+import type { ObjectProjection } from "../../../../src/api/v1/projected-volumes.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { decode, writtenPod } from "../written-pod.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";

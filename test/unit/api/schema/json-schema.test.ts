@@ -3,7 +3,11 @@
 
 import { describe, expect, test } from "bun:test";
 
-import { SCHEMA_KINDS, kindSchema, manifestSchema } from "../../../../src/api/schema/kinds.ts";
+import {
+  SCHEMA_KINDS,
+  kindSchema,
+  manifestSchema,
+} from "../../../../src/api/schema/schema-kinds.ts";
 import { readDocuments } from "../../../../src/api/yaml/yaml-documents.ts";
 import { isJsonObject } from "../../../../src/lib/json.ts";
 import { validatorOf } from "../../../fakes/json-schema.ts";

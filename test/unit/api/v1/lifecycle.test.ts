@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
-import type { Lifecycle } from "../../../../src/api/v1/probe.ts";
-import { STOP_SIGNALS } from "../../../../src/api/v1/probe.ts";
 import { Signal } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { containerOf, refusals, specOf, withInit, writtenPod } from "../written-pod.ts";
+import { type Lifecycle, STOP_SIGNALS } from "../../../../src/api/v1/lifecycle.ts";
 
 describe("a lifecycle as written", () => {
   const cases: Readonly<

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { UsageError } from "../../../../src/cli/cli-error.ts";
-import { readQuery, selectObjects } from "../../../../src/cli/get/query.ts";
-import { headerOf, rowOf } from "../../../../src/cli/get/resource.ts";
+import { UsageError } from "../../../../src/cli/exit-codes.ts";
+import { readQuery, selectObjects } from "../../../../src/cli/get/select-objects.ts";
+import { headerOf, rowOf } from "../../../../src/cli/get/resource-type.ts";
 import { EVENTS } from "../../../../src/cli/get/resources.ts";
 import { columnWidths, formatRows } from "../../../../src/cli/terminal-text.ts";
 import { anEvent } from "../event-views.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { RESOURCES } from "../../../../src/cli/get/resources.ts";
-import { wordsOf } from "../../../../src/cli/get/resource.ts";
+import { wordsOf } from "../../../../src/cli/get/resource-type.ts";
 
 test("no name is shared by two resources", () => {
   const words = RESOURCES.flatMap(wordsOf);

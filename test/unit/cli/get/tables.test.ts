@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Rejection } from "../../../../src/api/pod/desired-pod.ts";
 import { refusalLine } from "../../../../src/cli/get/get.ts";
-import { headerOf, rowOf } from "../../../../src/cli/get/resource.ts";
+import { headerOf, rowOf } from "../../../../src/cli/get/resource-type.ts";
 import { NODE, PODS } from "../../../../src/cli/get/resources.ts";
 import { columnWidths, formatRows } from "../../../../src/cli/terminal-text.ts";
 import { aNode, aPod, aStatus } from "../views.ts";

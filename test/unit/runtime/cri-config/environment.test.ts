@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { EnvFrom, EnvVar } from "../../../../src/api/v1/environment.ts";
-import type { KeySelector } from "../../../../src/api/v1/references.ts";
+import type { KeySelector } from "../../../../src/api/v1/key-and-field-refs.ts";
 import type { EnvValue } from "../../../../src/runtime/cri-config/expansion.ts";
 import {
   resolveEnvironment,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ANNOTATION } from "../../../../src/api/pod/labels.ts";
-import type { LifecycleHandler } from "../../../../src/api/v1/probe.ts";
 import {
   roleInSpec,
   stopAnnotations,
@@ -9,6 +8,7 @@ import {
 } from "../../../../src/runtime/cri-config/stop-annotations.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ContainerPort } from "../../../../src/api/v1/container-ports.ts";
+import { type LifecycleHandler } from "../../../../src/api/v1/lifecycle.ts";
 
 const { spec } = aPod({
   initContainers: [

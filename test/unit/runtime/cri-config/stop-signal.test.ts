@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { STOP_SIGNALS } from "../../../../src/api/v1/probe.ts";
 import { Signal } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { criSignal } from "../../../../src/runtime/cri-config/container-config.ts";
+import { STOP_SIGNALS } from "../../../../src/api/v1/lifecycle.ts";
 
 test("every signal that a spec may name is known, each by its own number", () => {
   const numbers = [...STOP_SIGNALS].map((name) => criSignal(name));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { EnvVar } from "../../../../src/api/v1/environment.ts";
-import type { ProjectedSource } from "../../../../src/api/v1/projections.ts";
+import type { ProjectedSource } from "../../../../src/api/v1/projected-volumes.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { configDigests, configText } from "../../../../src/runtime/decide/config-changes.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { LifecycleHandler, Probe } from "../../../../src/api/v1/probe.ts";
+import type { Probe } from "../../../../src/api/v1/probe.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
 import type {
   PodSecurityContext,
@@ -9,6 +9,7 @@ import { forbiddenByPolicy } from "../../../../src/source/policy/pod-policy.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { POD_RULES } from "../desired-arrival.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";
+import { type LifecycleHandler } from "../../../../src/api/v1/lifecycle.ts";
 
 const WAY_OUT =
   "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import list from "../../../fixtures/pod-api/v1-pod-fields.json" with { type: "json" };
-import { classText, fieldClass } from "../../../../src/api/schema/explain-field.ts";
-import { allFields, type FieldAt } from "../../../../src/api/schema/field-paths.ts";
+import { allFields, type FieldAt } from "../../../../src/api/schema/find-field.ts";
 import type { Field } from "../../../../src/api/schema/type.ts";
-import { SCHEMA_KINDS, type SchemaKind } from "../../../../src/api/schema/kinds.ts";
+import { SCHEMA_KINDS, type SchemaKind } from "../../../../src/api/schema/schema-kinds.ts";
+import { classText, fieldClass } from "../../../../src/api/decode/field-rules.ts";
 
 type Listed = Readonly<Record<string, string>>;
 

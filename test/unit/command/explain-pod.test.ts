@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { explainPod, type PodQuestion } from "../../../src/command/explain.ts";
+import { explainPod, type PodQuestion } from "../../../src/command/explain-pod.ts";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { EventEntry } from "../../../src/node/events-list.ts";

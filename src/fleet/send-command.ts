@@ -1,9 +1,8 @@
 // Performs: `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
 
 import type { CommandVerb } from "../command/verbs.ts";
-import { MAX_TTL_SECONDS } from "../command/decode-command.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import { CliError } from "../cli/cli-error.ts";
+import { CliError } from "../cli/exit-codes.ts";
 import { printable } from "../cli/terminal-text.ts";
 import { formatDuration } from "../api/resource/duration.ts";
 import { rfc3339 } from "../lib/clock.ts";
@@ -15,6 +14,7 @@ import { readSigner, signMessage } from "./trust/signing-keys.ts";
 import { ulid } from "./ulid.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 import { wireObject } from "../protocol/wire-values.ts";
+import { MAX_TTL_SECONDS } from "../command/judge-command.ts";
 
 export interface CommandFlags extends BrokerFlags {
   readonly namespace: string;

@@ -1,4 +1,4 @@
-// Fields by their paths: all fields of a kind, and the one at a path.
+// Finds fields by their paths: all fields of a kind, and the one at a path.
 
 import { suggest } from "../../lib/suggest.ts";
 import type { Field, Level } from "./type.ts";

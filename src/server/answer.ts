@@ -1,4 +1,4 @@
-// A path of the local API: its methods and what it answers, as JSON or one line of text.
+// A path of the local API: its methods, and what it answers as JSON or one line of text.
 
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { ServerFacts } from "../node/node-api.ts";

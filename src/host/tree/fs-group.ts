@@ -1,4 +1,4 @@
-// Performs: changes the group of a directory and its content. kubelet: SetVolumeOwnership
+// Performs: gives a volume to the group of `fsGroup`: the directory and its content. kubelet: SetVolumeOwnership
 
 import {
   chmodSync,

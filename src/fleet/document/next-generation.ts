@@ -1,4 +1,4 @@
-// Which epoch and generation the next document must carry so that every target takes it, whatever the broker has lost.
+// Which epoch and generation the next document must have so that every target accepts it, whatever the broker has lost.
 
 export interface KnownVersion {
   /** `the retained document`, `node pi-1`. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { readRootKeys, readTrustDirectory } from "../../../src/host/trust-keys.ts";
+import { readRootKeys, readTrustDirectory } from "../../../src/host/root-keys.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();

@@ -1,11 +1,11 @@
-// Performs: what a verb of `agent` is, and how the table of verbs becomes commands with flags and help.
+// Performs: defines a verb of `agent`, and makes commands with flags and help of the table of verbs.
 
 import { Option, type Command } from "commander";
 import type { AgentConfig } from "../config/config.ts";
 import type { Flag, Flags } from "./flags.ts";
 import { findSocket, type ConnectionFlags } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./process-io.ts";
 
 /** What `agent run` needs of the agent; loaded only then, so that every other verb starts at once. */
 export interface AgentModule {

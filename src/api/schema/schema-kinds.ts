@@ -1,10 +1,10 @@
-// The kinds whose fields this node knows, and what people call them.
+// The kinds that `agent explain` and `agent schema` know, and the names that people use for them.
 
 import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
-import { LIST, LIST_KINDS } from "../decode/kinds.ts";
+import { LIST, LIST_KINDS } from "../decode/manifest-kinds.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "../pod/last-good.ts";
 import { POD } from "../v1/pod.ts";
 import { conditional, having, objectSchema, presentSchema } from "./json-schema.ts";

@@ -1,11 +1,11 @@
-// Performs: the commands that arrive over MQTT: receives them, runs them on this node, and queues the responses.
+// Performs: assembles what obeys commands over MQTT: their topics, the queue, the verbs, the session that logs go to.
 
 import type { AgentConfig, MqttConfig } from "../config/config.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Runs } from "./executor.ts";
-import { Commands } from "./dispatcher.ts";
+import { Commands } from "./command-queue.ts";
 import { allowed } from "../upstream/packets.ts";
 import { podCommands } from "./pod-commands.ts";
 import { LogCommands, type LogOf } from "./log-commands.ts";

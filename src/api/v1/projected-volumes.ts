@@ -7,7 +7,7 @@ import {
   RESOURCE_FIELD_REF,
   fileMode,
   objectName,
-} from "./references.ts";
+} from "./key-and-field-refs.ts";
 import {
   objectType,
   type Decoded,

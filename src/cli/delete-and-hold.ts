@@ -1,13 +1,13 @@
-// Performs: the verbs that change something on this node. `agent delete pod` shortens the grace period of a pod that is
-// stopping; `agent delete pvc --data` deletes the data of a claim. The objects themselves go when no file or document has
-// them any more. `agent hold` and `agent release` pause and resume updates.
+// Performs: `agent delete pod` shortens the grace period of a pod that is stopping; `agent delete pvc --data` deletes the
+// data of a claim; `agent hold` and `agent release` pause and resume updates. Pods and objects themselves are removed when
+// no file or document declares them any more.
 
 import type { HoldVerb } from "../rollout/update-holds.ts";
-import { UsageError } from "./cli-error.ts";
-import { bareName } from "./get/query.ts";
+import { UsageError } from "./exit-codes.ts";
+import { bareName } from "./get/select-objects.ts";
 import { CLAIMS, PODS } from "./get/resources.ts";
 import { printable } from "./terminal-text.ts";
-import type { VerbCall } from "./verb.ts";
+import type { VerbCall } from "./define-verb.ts";
 
 interface NamespaceFlag {
   readonly namespace: string;

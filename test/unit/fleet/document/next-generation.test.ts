@@ -4,7 +4,7 @@ import {
   nextVersion,
   type KnownVersion,
   type VersionFacts,
-} from "../../../../src/fleet/document/next-version.ts";
+} from "../../../../src/fleet/document/next-generation.ts";
 
 const retained = (epoch: string, generation: number): KnownVersion => ({
   of: "the retained document",

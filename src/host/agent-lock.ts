@@ -1,4 +1,4 @@
-// Performs: one agent per stateDir, by a kernel lock that ends with the process.
+// Performs: `stateDir/agent.lock`: one agent per stateDir, by a kernel lock that ends with the process.
 
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

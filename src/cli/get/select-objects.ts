@@ -1,8 +1,8 @@
-// Which objects of a resource a person asked for.
+// Selects the objects that `agent get` shows: by name, `-n`, `-A`, `-l` and `--for`.
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ObjectView } from "../api-views.ts";
-import { UsageError } from "../cli-error.ts";
+import { UsageError } from "../exit-codes.ts";
 import { matchesSelector, parseSelector } from "./label-selector.ts";
 import {
   namespaceOf,
@@ -11,7 +11,7 @@ import {
   type OutputFormat,
   type Query,
   type Resource,
-} from "./resource.ts";
+} from "./resource-type.ts";
 import { NODE, PODS } from "./resources.ts";
 
 /** The flags of `agent get`, as far as the resource has them. */

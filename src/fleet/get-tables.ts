@@ -1,4 +1,4 @@
-// The tables of the fleet: nodes, pods, events, and one line on the state of each node.
+// The tables of `agent fleet get` and `status`: nodes, pods, events, and one line on the state of each node.
 
 import { age, type Column, type TableView } from "../cli/terminal-text.ts";
 import type { PodLine } from "../protocol/reported-state.ts";

@@ -1,4 +1,4 @@
-// The errors of a verb: one sentence with a remedy, and the exit code.
+// The exit codes of `agent`, and the errors that lead to them: one sentence with a remedy.
 
 import type { FieldError } from "../lib/result.ts";
 import { errorLine } from "./terminal-text.ts";

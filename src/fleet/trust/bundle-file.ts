@@ -1,4 +1,4 @@
-// Converts a TrustBundle as written by a person into the payload that root keys sign.
+// bundle.yaml: converts a TrustBundle as written by a person into the payload that root keys sign.
 
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lockStateDir } from "../../../src/host/lock.ts";
+import { lockStateDir } from "../../../src/host/agent-lock.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();

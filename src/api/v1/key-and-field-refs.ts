@@ -1,4 +1,4 @@
-// How a pod refers to the content of local objects and to its own fields. k8s: validateObjectFieldSelector, validateKeyToPath
+// References to keys of ConfigMaps and Secrets, and to a pod's own fields. k8s: validateObjectFieldSelector, validateKeyToPath
 
 import type { Message } from "../decode/field-errors.ts";
 import { invalidAt, type Place } from "../decode/field-reader.ts";
@@ -16,7 +16,7 @@ import {
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { quantity, textOf, unless, within } from "../schema/values.ts";
-import { CONFIG_KEY_FORM, filePathError, tidyPath } from "../validation/reference-rules.ts";
+import { CONFIG_KEY_FORM, filePathError, tidyPath } from "../validation/keys-and-paths.ts";
 import { CLIMBING_PATH, qualifiedNameError, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
 
 /** Which object holds a reference to the pod's own fields: not every field is available in both. */

@@ -7,7 +7,7 @@ import {
   httpTarget,
   PROBE_USER_AGENT,
   urlOf,
-} from "../../../../src/host/probe/http-request.ts";
+} from "../../../../src/host/probe/probe-http-request.ts";
 import { aContainer } from "../../../fakes/a-pod.ts";
 
 const container = aContainer("a", {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { summaryLine } from "../../../src/fleet/fleet-rows.ts";
+import { summaryLine } from "../../../src/fleet/get-tables.ts";
 import type { KnownNode } from "../../../src/fleet/known-nodes.ts";
 import { readReport } from "../../../src/fleet/node-report.ts";
 

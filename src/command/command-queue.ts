@@ -1,4 +1,4 @@
-// Performs: receives commands, runs a few at a time, and answers each once.
+// Performs: the queue of commands: a few run at a time, each id once, also over a restart, and each is answered once.
 
 import type { CommandMoment, CommandResponse, TakenCommand } from "../protocol/command.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
@@ -7,8 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
-import { CommandLimits } from "./limits.ts";
-import type { Command } from "./decode-command.ts";
+import { CommandLimits } from "./rate-limits.ts";
 import { VERBS } from "./verbs.ts";
 import type { Run, ResponseRows, TakenCommands } from "./executor.ts";
 import { denied, failure, onWire, responsesOf, type CommandOutcome } from "./response.ts";
@@ -19,6 +18,7 @@ import {
   type CommandMessage,
   type CommandRefusal,
 } from "./judge-command.ts";
+import { type Command } from "./judge-command.ts";
 
 export interface CommandsOptions {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-// Performs: what a verb may use of its process: output, input, the clock, Ctrl-C.
+// Performs: what a verb may use of its process: standard output and input, the clock, Ctrl-C.
 
 import { createInterface } from "node:readline";
 import type { Clock } from "../lib/clock.ts";

@@ -2,7 +2,7 @@
 // judged, and the merge of both.
 
 import type { Edges } from "../edges.ts";
-import { ImageLedger } from "../image/image-ledger.ts";
+import { ImageLedger } from "../image/pull-results.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { nodeIdentity, nodeInfo, type NodeFactsOptions } from "../node/node-facts.ts";
 import { admissionRank, type Pods } from "../podworkers/pods.ts";
@@ -10,7 +10,7 @@ import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { DesiredPods } from "../source/desired-pods.ts";
 import { readersOf } from "../source/object-changes.ts";
-import { WrittenPods } from "../source/written-pods.ts";
+import { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { SyncLoop } from "./sync-loop.ts";
 
@@ -23,7 +23,7 @@ interface DesiredStateOptions
 }
 
 export interface NodeDesiredState {
-  readonly written: WrittenPods;
+  readonly written: SourceSnapshots;
   readonly desired: DesiredPods;
   readonly rollouts: Rollouts;
   readonly holds: HoldRequests;
@@ -33,7 +33,7 @@ export interface NodeDesiredState {
 
 export function buildDesiredState(options: DesiredStateOptions): NodeDesiredState {
   const { edges, config, pods, upstream, loop, fleet } = options;
-  const written = new WrittenPods({
+  const written = new SourceSnapshots({
     sources: config.mqtt === undefined ? ["file"] : ["mqtt:node", "file"],
     node: () => nodeIdentity(options),
   });

@@ -31,14 +31,14 @@ import { Volumes } from "../volume/volume-manager.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { imageEnsurer } from "../image/ensure-image.ts";
-import type { ImageLedger } from "../image/image-ledger.ts";
+import { imageEnsurer } from "../image/container-image.ts";
+import type { ImageLedger } from "../image/pull-results.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { MissingDevices } from "../podworkers/missing-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
-import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
+import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
 import { downwardFiles } from "../volume/projection.ts";
 
 interface LifecycleOptions {
@@ -183,7 +183,7 @@ type GivenByNode = "configs" | "ensureImage" | "helper" | "objects" | "volumes" 
 
 interface NodePodsOptions extends Omit<PodsOptions, GivenByNode | "isHeld" | "requireConfig"> {
   readonly nodeName: string;
-  readonly written: WrittenPods;
+  readonly written: SourceSnapshots;
   readonly desired: DesiredPods;
   readonly images: ImageLedger;
   readonly rollouts: Pick<Rollouts, "imageOf" | "isHeld">;

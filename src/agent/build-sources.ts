@@ -6,9 +6,9 @@ import { normalizedName, parseImageReference } from "../image/image-reference.ts
 import type { Rollouts } from "../rollout/rollouts.ts";
 import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-source.ts";
 import { FileSource } from "../source/file/file-source.ts";
-import { guardedDirectories } from "../source/policy/host-path-reach.ts";
 import type { NodeViewOptions } from "../node/node-view.ts";
 import { Trust } from "../trust/trust.ts";
+import { guardedDirectories } from "../source/policy/host-paths-and-devices.ts";
 
 interface SourcesOptions
   extends

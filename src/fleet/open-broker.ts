@@ -11,7 +11,7 @@ import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
 import { documentsOf } from "./read-input.ts";
 import { OperatorSession } from "./operator-session.ts";
-import { credentials } from "../upstream/link/broker-options.ts";
+import { credentials } from "../upstream/link/connect-options.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 /** What every verb that talks to the broker takes. */

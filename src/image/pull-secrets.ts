@@ -1,5 +1,6 @@
 // Finds the credentials for an image in a pod's imagePullSecrets. kubelet: credentialprovider BasicDockerKeyring
 
+import { warning, type EventContent } from "../api/v1/events.ts";
 import type { Secret } from "../api/v1/object/secret.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
@@ -30,6 +31,12 @@ export function pullSecretsOf({ metadata, spec }: Pod, objects: LocalObjects): P
     ({ secret }) => secret === undefined || authsOf(secret) === undefined,
   );
   return { secrets, unusable: unusable.map(({ name }) => name) };
+}
+
+/** The event about secrets that are missing or unusable: the image is pulled without them. */
+export function unusableSecrets(names: readonly string[]): EventContent {
+  const message = `Unable to retrieve some image pull secrets (${names.join(", ")}); attempting to pull the image may not succeed.`;
+  return warning("FailedToRetrieveImagePullSecret", message);
 }
 
 /** In the order in which they are tried: the longest registry name first, then the order of the secrets. */

@@ -5,7 +5,7 @@ import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
 import { errorCode, type AgentError } from "../lib/errors.ts";
 import { withoutUndefined } from "../lib/json.ts";
-import { clientOptions, MAXIMUM_PACKET_SIZE } from "./client-options.ts";
+import { clientOptions } from "./mqttjs-options.ts";
 import { codeOf, codeText, failed, refusal } from "./connect-failure.ts";
 import type {
   ConnectAck,
@@ -17,7 +17,7 @@ import type {
 } from "./mqtt-link.ts";
 import { ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
-import { PacketSizeGuard } from "./packet-size-guard.ts";
+import { PacketSizeGuard, MAXIMUM_PACKET_SIZE } from "./packet-size-guard.ts";
 import { TlsTicket } from "./tls-session.ts";
 
 const PACKET_TOO_LARGE = 0x95;

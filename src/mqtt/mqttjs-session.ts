@@ -3,7 +3,7 @@
 import type { IClientPublishOptions, MqttClient, Packet } from "mqtt";
 
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { bufferOf } from "./client-options.ts";
+import { bufferOf } from "./mqttjs-options.ts";
 import { codeOf } from "./connect-failure.ts";
 import type { ConnectAck, MqttMessage, MqttSession, SessionEnd } from "./mqtt-link.ts";
 

@@ -1,5 +1,7 @@
 // Follows the framing of an MQTT byte stream: a packet over the limit is detected by its length field, before its body.
 
+/** Largest packet in bytes that is accepted from a broker. */
+export const MAXIMUM_PACKET_SIZE = 256 * 1024;
 /** Bytes of a length field; a fifth one is malformed. */
 const MAX_LENGTH_BYTES = 4;
 

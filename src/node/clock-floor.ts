@@ -2,9 +2,9 @@
 
 import type { Edges } from "../edges.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
-import { staleConditions } from "../source/document/version.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import { staleConditions } from "../source/document/issued-and-expires.ts";
 
 /** How far ahead a signer's clock may be. */
 const SKEW_MS = 60_000;

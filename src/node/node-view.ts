@@ -31,9 +31,9 @@ import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-hold
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
 import type { FileSource } from "../source/file/file-source.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
-import type { Trust } from "../trust/trust.ts";
-import { resetTrust, trustView, type TrustView } from "../trust/trust-view.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
+import { type Trust, resetTrust } from "../trust/trust.ts";
+import { trustView, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 import type { SourceName } from "../api/pod/labels.ts";
@@ -51,7 +51,7 @@ export interface NodeViewOptions {
   readonly redactor: Pick<Redactor, "secrets">;
   readonly pods: Pods;
   readonly runtime: RuntimeWatch;
-  readonly written: Pick<WrittenPods, "hasSynced">;
+  readonly written: Pick<SourceSnapshots, "hasSynced">;
   readonly desired: Pick<DesiredPods, "state">;
   readonly rollouts: Pick<Rollouts, "statuses" | "withRollouts" | "health">;
   readonly holds: Pick<HoldRequests, "change">;

@@ -2,7 +2,7 @@
 // they started now, and checks that all of it exists.
 
 import type { DesiredPods } from "../source/desired-pods.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { requireParts } from "../runtime/cri-config/volume-parts.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
 import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
@@ -67,7 +67,7 @@ export function lookAtConfig(desired: DesiredPod, options: LookOptions): ConfigL
 interface PodObjectsOptions {
   readonly edges: Pick<Edges, "store">;
   readonly desired: Pick<DesiredPods, "objectVersion" | "objectsFor">;
-  readonly written: Pick<WrittenPods, "isSettledFor">;
+  readonly written: Pick<SourceSnapshots, "isSettledFor">;
   readonly volumes: Pick<Volumes, "refresh">;
 }
 

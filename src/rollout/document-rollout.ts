@@ -10,7 +10,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
 import {
   paused,
@@ -45,7 +45,7 @@ export interface DocumentRolloutOptions {
   readonly nodeName: string;
   readonly secrets: PodsOnNodeOptions["secrets"];
   /** What the sources ask for now, before updates are judged. */
-  readonly written: Pick<WrittenPods, "objectsFor" | "late" | "isShadowed">;
+  readonly written: Pick<SourceSnapshots, "objectsFor" | "late" | "isShadowed">;
   readonly pods: Pick<
     PodsOnNode,
     "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "progressOf" | "imagesOf"

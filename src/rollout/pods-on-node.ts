@@ -3,12 +3,12 @@
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import type { ImageLedger } from "../image/image-ledger.ts";
+import type { ImageLedger } from "../image/pull-results.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
 import { podHealth, type PodHealth } from "./pod-health.ts";
@@ -24,7 +24,7 @@ export interface PodsOnNodeOptions {
     readonly cache: Pick<PodCache, "get" | "all">;
   };
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
-  readonly written: Pick<WrittenPods, "objectsFor">;
+  readonly written: Pick<SourceSnapshots, "objectsFor">;
   /** A text of a pod without the secrets that this node knows. */
   readonly redact: (text: string) => string;
 }

@@ -21,7 +21,7 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
-import { imageProgress, type ImageLedger } from "../image/image-ledger.ts";
+import { imageProgress, type ImageLedger } from "../image/pull-results.ts";
 import type { Prefetch } from "../image/prefetch.ts";
 import { earliest, type Monotonic } from "../lib/clock.ts";
 import { withoutUndefined } from "../lib/json.ts";

@@ -6,7 +6,7 @@ import { allContainers, podName, type NamedPod, type Pod } from "../api/v1/pod.t
 import { holdsUpgrade, lockVolumeOf } from "../api/pod/update-annotations.ts";
 import { rfc3339, type Clock, type Monotonic } from "../lib/clock.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
-import type { WrittenPods } from "../source/written-pods.ts";
+import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { Holds } from "../store/pod-records.ts";
 import { newestContainer } from "../api/pod/observed-pod.ts";
 import type { Files } from "../host/files.ts";
@@ -178,7 +178,7 @@ export type HoldOutcome =
 interface HoldRequestsOptions {
   readonly holds: Pick<UpdateHolds, "hold" | "release" | "isOrdered">;
   readonly rollouts: { release(name: string): void; names(): readonly string[] };
-  readonly written: Pick<WrittenPods, "wanted">;
+  readonly written: Pick<SourceSnapshots, "wanted">;
   readonly onChange: () => void;
 }
 

@@ -11,11 +11,11 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
 import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
-import type { WrittenPods } from "./written-pods.ts";
+import type { SourceSnapshots } from "./source-snapshots.ts";
 import { missingFor } from "./object-changes.ts";
 
 export interface DesiredPodsOptions {
-  readonly written: WrittenPods;
+  readonly written: SourceSnapshots;
   /** As the node is at present. */
   readonly mergeOptions: () => MergeOptions;
   /** How documents change what runs; absent = they are not judged. */

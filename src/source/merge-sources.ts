@@ -1,18 +1,13 @@
 // What the node should run: the snapshots of all sources, merged by precedence. kubelet: PodConfig
 
-import type {
-  DesiredPod,
-  DesiredState,
-  Rejection,
-  SourceSnapshot,
-} from "../api/pod/desired-pod.ts";
+import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import { reservedError } from "../api/pod/node-object.ts";
 import { type DesiredObject, objectKey } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { firstOfEach } from "../lib/compare.ts";
 import { admitPods, type AdmissionOptions } from "./admission/admission.ts";
-import { compareSources, type GroupPriorities } from "./precedence.ts";
-import { declaredBy, nameOf, rejectionOf } from "./rejections.ts";
+import { compareSources, type GroupPriorities, shadowedPod, shadowedObject } from "./precedence.ts";
+import { rejectionOf } from "./rejections.ts";
 
 export interface MergeOptions extends AdmissionOptions {
   readonly groupPriorities: GroupPriorities;
@@ -62,34 +57,4 @@ function mergeObjects(
     objects: firsts,
     rejected: [...reserved, ...repeats.map(({ item, first }) => shadowedObject(item, first))],
   };
-}
-
-/** Whether a merge has put a pod of another source before this pod. A pod that is only missing from the merge is not
- * shadowed: the merge may be older. */
-export function isShadowed({ pod, source }: DesiredPod, rejected: readonly Rejection[]): boolean {
-  const { kind, namespace, name } = nameOf(pod);
-  return rejected.some(
-    (one) =>
-      one.code === "Shadowed" &&
-      one.source === source &&
-      one.kind === kind &&
-      one.namespace === namespace &&
-      one.name === name,
-  );
-}
-
-function shadowedPod(desired: DesiredPod, winner: DesiredPod): Rejection {
-  return rejectionOf(desired, desired.pod, {
-    code: desired.source === winner.source ? "DuplicatePod" : "Shadowed",
-    path: "metadata.name",
-    message: `${podName(desired.pod)} of ${declaredBy(winner)} runs instead: it comes first`,
-  });
-}
-
-function shadowedObject(desired: DesiredObject, winner: DesiredObject): Rejection {
-  return rejectionOf(desired, desired.object, {
-    code: desired.source === winner.source ? "DuplicateObject" : "Shadowed",
-    path: "metadata.name",
-    message: `${objectKey(desired.object)} of ${declaredBy(winner)} counts instead: it comes first`,
-  });
 }

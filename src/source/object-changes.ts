@@ -1,12 +1,9 @@
-// Changes of ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`): which pods refer to them, and which changes
-// an immutable object forbids.
+// Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which keys are missing.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import { objectKey, type DesiredObject, type LocalObject } from "../api/v1/object/local-object.ts";
+import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import { sameValue } from "../lib/compare.ts";
-import type { FieldError } from "../lib/result.ts";
 
 /** Pods that refer to one of the keys, each once. */
 export function readersOf(
@@ -28,21 +25,4 @@ export function missingFor(
 
 function referredKeys(pod: Pod): readonly string[] {
   return referencesOf(pod).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
-}
-
-/** kubernetes: ValidateConfigMapUpdate, ValidateSecretUpdate. The messages show nothing of the content. */
-export function immutableErrors(before: LocalObject, now: LocalObject): readonly FieldError[] {
-  if (!isImmutable(before)) return [];
-  const [was, is]: readonly Readonly<Record<string, unknown>>[] = [{ ...before }, { ...now }];
-  const changed = ["data", "binaryData"].filter((field) => !sameValue(was?.[field], is?.[field]));
-  const fields = [...(isImmutable(now) ? [] : ["immutable"]), ...changed];
-  return fields.map((path) => ({
-    path,
-    code: "Invalid",
-    message: "Forbidden: field is immutable when `immutable` is set",
-  }));
-}
-
-function isImmutable(object: LocalObject): boolean {
-  return "immutable" in object && object.immutable;
 }

@@ -1,8 +1,13 @@
-// Which source has precedence: files, URL, the node's document, group documents by priority.
+// Which source has precedence (files, URL, the node's document, group documents by priority), and how what it hides is
+// reported: Shadowed, DuplicatePod, DuplicateObject.
 
+import { nameOf, rejectionOf, declaredBy } from "./rejections.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 import { compareText } from "../lib/compare.ts";
 import { groupOf } from "../protocol/desired-document.ts";
+import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
+import { podName } from "../api/v1/pod.ts";
+import { type DesiredObject, objectKey } from "../api/v1/object/local-object.ts";
 
 /** By name; the higher wins, unknown groups count as 0. */
 export type GroupPriorities = ReadonlyMap<string, number>;
@@ -24,4 +29,34 @@ export function outranks(one: SourceName, other: SourceName): boolean {
 export function compareSources(a: SourceName, b: SourceName, priorities: GroupPriorities): number {
   const priorityOf = (source: SourceName): number => priorities.get(groupOf({ source }) ?? "") ?? 0;
   return rankOf(a) - rankOf(b) || priorityOf(b) - priorityOf(a) || compareText(a, b);
+}
+
+/** Whether a merge has put a pod of another source before this pod. A pod that is only missing from the merge is not
+ * shadowed: the merge may be older. */
+export function isShadowed({ pod, source }: DesiredPod, rejected: readonly Rejection[]): boolean {
+  const { kind, namespace, name } = nameOf(pod);
+  return rejected.some(
+    (one) =>
+      one.code === "Shadowed" &&
+      one.source === source &&
+      one.kind === kind &&
+      one.namespace === namespace &&
+      one.name === name,
+  );
+}
+
+export function shadowedPod(desired: DesiredPod, winner: DesiredPod): Rejection {
+  return rejectionOf(desired, desired.pod, {
+    code: desired.source === winner.source ? "DuplicatePod" : "Shadowed",
+    path: "metadata.name",
+    message: `${podName(desired.pod)} of ${declaredBy(winner)} runs instead: it comes first`,
+  });
+}
+
+export function shadowedObject(desired: DesiredObject, winner: DesiredObject): Rejection {
+  return rejectionOf(desired, desired.object, {
+    code: desired.source === winner.source ? "DuplicateObject" : "Shadowed",
+    path: "metadata.name",
+    message: `${objectKey(desired.object)} of ${declaredBy(winner)} counts instead: it comes first`,
+  });
 }

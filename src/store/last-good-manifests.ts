@@ -10,7 +10,7 @@ import type {
 import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
 import type { Database } from "./sqlite/database.ts";
 import { Table } from "./sqlite/table.ts";
-import type { SecretBox } from "./secret-box.ts";
+import type { SecretBox } from "./seal-secrets.ts";
 
 type PodRow = Omit<LastGood, "kind">;
 

@@ -16,10 +16,10 @@ import type { EventCaps } from "./outbox/event-ring.ts";
 import { Failures, Holds, KilledContainers, Removals } from "./pod-records.ts";
 import { Responses } from "./outbox/responses.ts";
 import { Rollouts } from "./document/rollouts.ts";
-import { SecretBox } from "./secret-box.ts";
+import { SecretBox } from "./seal-secrets.ts";
 import { loadSecretKey } from "./secret-key.ts";
 import type { PlainFiles } from "../lib/plain-files.ts";
-import { TrustFile } from "./trust.ts";
+import { TrustFile } from "./trust-file.ts";
 
 export interface StoreOptions {
   readonly stateDir: string;

@@ -11,18 +11,6 @@ import type { Keyring } from "./keyring.ts";
 import type { Trust } from "./trust.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
-/** Trust as it was at first. Refused documents are judged again: their version or signature may count now. Throws when it
- * cannot be stored. */
-export function resetTrust(
-  trust: Pick<Trust, "reset">,
-  documents: { forgetVersion(): void; judgeAgain(): void } | undefined,
-): void {
-  // In this order: forgetting the version while keys stay in force would accept an older document.
-  trust.reset();
-  documents?.forgetVersion();
-  documents?.judgeAgain();
-}
-
 export interface TrustViewOptions {
   readonly files: Files;
   readonly sha256: Sha256;

@@ -1,17 +1,17 @@
 // Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to require
 // them until a reset.
 
-import type { TrustFile } from "../store/trust.ts";
+import type { TrustFile } from "../store/trust-file.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { RootKeys, TrustRecord, VerifySignature } from "../protocol/trust-bundle.ts";
 import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
-import { RefusalMemory } from "./refusal-report.ts";
+import { RefusalMemory } from "./last-rejected.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { judgeSignature } from "./verify-signature.ts";
-import { judgeTrustBundle } from "./trust-bundle-judge.ts";
+import { judgeTrustBundle } from "./judge-trust-bundle.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
 import type { Edges } from "../edges.ts";
 import { Alarm } from "../lib/alarm.ts";
@@ -248,4 +248,16 @@ export class Trust implements Disposable {
   #retryLater(): void {
     this.#retry.by(this.#options.clock.monotonic() + RETRY_MS);
   }
+}
+
+/** Trust as it was at first. Refused documents are judged again: their version or signature may count now. Throws when it
+ * cannot be stored. */
+export function resetTrust(
+  trust: Pick<Trust, "reset">,
+  documents: { forgetVersion(): void; judgeAgain(): void } | undefined,
+): void {
+  // In this order: forgetting the version while keys stay in force would accept an older document.
+  trust.reset();
+  documents?.forgetVersion();
+  documents?.judgeAgain();
 }

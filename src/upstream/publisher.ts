@@ -8,7 +8,7 @@ import { messageOf } from "../lib/errors.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Outbox } from "../store/outbox/outbox.ts";
-import { allowed, excess, packetsOf, type Packet } from "./packets.ts";
+import { allowed, excess, packetsOf, type Packet } from "./publish-packets.ts";
 import {
   afterDisconnect,
   afterRefusal,

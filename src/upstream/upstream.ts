@@ -8,7 +8,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/require-upstream.ts";
 import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
-import { connectScope, refreshScope, larger, type Refresh } from "./report/coalesce.ts";
+import { connectScope, refreshScope, larger, type Refresh } from "./report/report-timing.ts";
 import { UpstreamConnection, type UpstreamConnectionOptions } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";

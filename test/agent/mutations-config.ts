@@ -142,7 +142,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a document that cannot be decrypted counts as unchanged",
-    file: "src/source/document/version.ts",
+    file: "src/source/document/epoch-and-generation.ts",
     search: 'if (isSame && stored.lost !== undefined) return "Newer";',
     replacement: 'if (isSame && stored.lost !== undefined) return "Same";',
   },

@@ -5,7 +5,7 @@ import type { Mutation } from "./mutations.ts";
 const KEY_SCOPE = "src/trust/key-scope.ts";
 const SIGNATURE = "src/trust/verify-signature.ts";
 const TRUST = "src/trust/trust.ts";
-const BUNDLE = "src/trust/trust-bundle-judge.ts";
+const BUNDLE = "src/trust/judge-trust-bundle.ts";
 const DENIALS = "src/command/judge-command.ts";
 
 export const TRUST_MUTATIONS: readonly Mutation[] = [
@@ -104,7 +104,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an older generation is accepted",
-    file: "src/source/document/version.ts",
+    file: "src/source/document/epoch-and-generation.ts",
     search: 'if (arrived.generation > stored.generation) return "Newer";',
     replacement: 'if (arrived.generation !== stored.generation) return "Newer";',
   },

@@ -3,7 +3,7 @@
 import { generate, type Packet } from "mqtt-packet";
 
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
-import { bufferOf, MAXIMUM_PACKET_SIZE, RECEIVE_MAXIMUM } from "../../src/mqtt/client-options.ts";
+import { bufferOf, RECEIVE_MAXIMUM } from "../../src/mqtt/mqttjs-options.ts";
 import type {
   ConnectAck,
   ConnectOptions,
@@ -12,6 +12,7 @@ import type {
   MqttSession,
   PacketSize,
 } from "../../src/mqtt/mqtt-link.ts";
+import { MAXIMUM_PACKET_SIZE } from "../../src/mqtt/packet-size-guard.ts";
 
 /** What a broker of many properties puts into CONNACK. */
 const CONNACK = {

@@ -24,17 +24,18 @@ import {
 import { rejectionIn } from "../rejections.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
-import { unmetRequirements, type NodeFacts } from "./requirements.ts";
 import { digestOf } from "../../protocol/dsse.ts";
 import {
   openDocument,
   type OpenedDocument,
   type Trusted,
 } from "../../trust/authenticate-document.ts";
-import { judgeAge, judgeVersion, type VersionVerdict } from "./version.ts";
+import { judgeVersion, type VersionVerdict } from "./epoch-and-generation.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 import { documentOf, judgeTarget } from "./target.ts";
+import { unmetRequirements, type NodeFacts } from "./requires.ts";
+import { judgeAge, expiredOnArrival } from "./issued-and-expires.ts";
 
 /** What judging depends on, whatever the message and the moment. */
 export interface JudgeRules {
@@ -187,12 +188,8 @@ function judgeDemands(
   { address, context }: Arrival,
 ): DocumentRefusal | undefined {
   const { expiresAt, generation } = envelope;
-  // A clock that is not synchronised must not keep a node from its documents.
-  if (expiresAt !== undefined && context.clockTrusted && expiresAt <= context.now) {
-    const at = new Date(expiresAt).toISOString();
-    const message = `the document expired at ${at}; publish a new generation with a later expiresAt`;
-    return refusal(408, message);
-  }
+  const expired = expiredOnArrival(expiresAt, context.clockTrusted ? context.now : undefined);
+  if (expired !== undefined) return refusal(408, expired);
   const accepted = { ...context.accepted, [reportedSource(address.source)]: generation };
   const references = envelope.resources.filter(isReference).map(({ index }): FieldError => ({
     path: `resources[${index}].ref`,

@@ -12,7 +12,7 @@ import { MAX_GROUPS, parseTopic, topicFor } from "../../protocol/mqtt-topics.ts"
 import { messageOf } from "../../lib/errors.ts";
 import type { JudgeContext } from "./judge.ts";
 import { DocumentSource, type DocumentHost, type DocumentRules } from "./document-source.ts";
-import { membership, type Membership } from "./membership.ts";
+import { membership, type Membership } from "./group-membership.ts";
 import type { Trust } from "../../trust/trust.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 

@@ -10,14 +10,14 @@ import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.
 import { reservedError } from "../../api/pod/node-object.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
-import { immutableErrors } from "../object-changes.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
-import { unpinnedImages } from "../policy/images.ts";
+import { unpinnedImages } from "../policy/registries-and-digests.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { type DocumentAddress, groupOf } from "../../protocol/desired-document.ts";
 import { rejectionIn } from "../rejections.ts";
 import { firstOfEach } from "../../lib/compare.ts";
 import type { FieldError } from "../../lib/result.ts";
+import { immutableErrors } from "../immutable-objects.ts";
 
 /** Nested lists that are counted; decoding takes no more than two. */
 const MAX_LISTS = 3;

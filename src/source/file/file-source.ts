@@ -9,7 +9,6 @@ import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { Mailbox } from "../../lib/mailbox.ts";
 import { jitter, type Random } from "../../lib/random.ts";
-import { restoreEntries } from "./last-good-entries.ts";
 import {
   joinPath,
   listManifests,
@@ -18,17 +17,13 @@ import {
   type ReadContext,
 } from "./manifest-files.ts";
 import { fileRejection } from "../rejections.ts";
-import { lastGoodChanges, lostCopies, type Outcomes } from "./manifest-last-good.ts";
 import {
-  NO_HINTS,
-  sortHints,
-  type Hinted,
-  certainlyDeleted,
-  departuresNow,
-  recreated,
-  undecided,
-  type Departures,
-} from "./directory-events.ts";
+  lastGoodChanges,
+  lostCopies,
+  type Outcomes,
+  restoreEntries,
+} from "./manifest-last-good.ts";
+import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
 import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
@@ -37,6 +32,13 @@ import {
   withDirectoryError,
   type ManifestState,
 } from "./manifest-state.ts";
+import {
+  certainlyDeleted,
+  departuresNow,
+  recreated,
+  undecided,
+  type Departures,
+} from "./recreated-manifests.ts";
 
 export interface FileSourceOptions extends ReadContext {
   readonly random: Random;

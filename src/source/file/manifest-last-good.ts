@@ -1,9 +1,15 @@
 // Which entries of a manifest file are in effect: the valid ones, the last good copy of what is invalid, and the former
-// content of an immutable object.
+// content of an immutable object; and how the stored copies are read after a restart.
 
-import type { DecodedObject } from "../../api/decode/decode-context.ts";
-import type { Rejection } from "../../api/pod/desired-pod.ts";
-import type { LastGood, LastGoodChanges, LastGoodKey, LostGood } from "../../api/pod/last-good.ts";
+import type { DecodeContext, DecodedObject } from "../../api/decode/decode-context.ts";
+import { type Rejection, manifestRef } from "../../api/pod/desired-pod.ts";
+import type {
+  LastGood,
+  LastGoodChanges,
+  LastGoodKey,
+  LostGood,
+  LastGoodCopies,
+} from "../../api/pod/last-good.ts";
 import {
   byPlace,
   entriesOf,
@@ -16,9 +22,10 @@ import {
   type ManifestFile,
 } from "./manifest-entry.ts";
 import { rejectionOf } from "../rejections.ts";
-import { immutableErrors } from "../object-changes.ts";
-import { canonicalJson } from "../../lib/json.ts";
+import { canonicalJson, parseJson } from "../../lib/json.ts";
 import { firstOfEach } from "../../lib/compare.ts";
+import { immutableErrors } from "../immutable-objects.ts";
+import { decodeObject } from "../../api/decode/decode-object.ts";
 
 export interface FileOutcome {
   /** In effect: the valid ones, or the last good ones. */
@@ -160,4 +167,38 @@ function textOf(entries: readonly ManifestEntry[]): string {
     .map((entry) => `${entry.document} ${entryKey(entry)} ${canonicalJson(entry.written)}`)
     .toSorted()
     .join();
+}
+
+type RestoreContext = Pick<DecodeContext, "nodeName" | "sha256">;
+
+/** Lenient: what was accepted once is not judged again (boring-restart). */
+export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): Outcomes {
+  const outcomes = new Map<string, { entries: ManifestEntry[]; lost: LostGood[]; refused: [] }>();
+  const of = (path: string) => outcomes.getOrInsert(path, { entries: [], lost: [], refused: [] });
+  for (const copy of saved.copies) {
+    const entry = entryOf(copy, context);
+    if (entry === undefined) of(copy.path).lost.push(lostCopy(copy));
+    else of(copy.path).entries.push(entry);
+  }
+  for (const copy of saved.lost) of(copy.path).lost.push(copy);
+  for (const { entries } of outcomes.values()) entries.sort(byPlace);
+  return outcomes;
+}
+
+function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): ManifestEntry | undefined {
+  const { path, document } = copy;
+  const sourceRef = manifestRef(path, document);
+  const origin = { source: "file", ref: path, sourceRef } as const;
+  const decoded = decodeObject(parseJson(copy.text), {
+    ...origin,
+    nodeName,
+    sha256,
+    document,
+    lenient: true,
+  });
+  return entriesOf(decoded).find((entry) => entryKey(entry) === keyOf(copy));
+}
+
+function lostCopy({ path, kind, namespace, name, document }: LastGood): LostGood {
+  return { path, kind, namespace, name, document, why: "it is damaged" };
 }

@@ -1,5 +1,5 @@
 // The profile baseline for pods of documents: Pod Security "baseline" plus hostPort.
-// Files and devices of the node are judged in node-access.ts.
+// Files and devices of the node are judged in host-paths-and-devices.ts.
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import type { ProbeHandler } from "../../api/v1/probe.ts";
@@ -9,7 +9,7 @@ import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-cont
 import { isSafeSysctl } from "../../api/validation/sysctls.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { Container } from "../../api/v1/container.ts";
-import { BASELINE_REMEDY } from "./node-access.ts";
+import { BASELINE_REMEDY } from "./host-paths-and-devices.ts";
 import { type LifecycleHandler } from "../../api/v1/lifecycle.ts";
 
 /** The default capabilities of containers: to ask for them adds nothing. */

@@ -4,8 +4,8 @@ import type { PodPolicy } from "../../config/config.ts";
 import { formatPath } from "../../api/decode/field-path.ts";
 import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { forbiddenImages, type ImageRules } from "./images.ts";
-import { forbiddenDevices, forbiddenHostPaths } from "./node-access.ts";
+import { forbiddenImages, type ImageRules } from "./registries-and-digests.ts";
+import { forbiddenDevices, forbiddenHostPaths } from "./host-paths-and-devices.ts";
 import { forbiddenByBaseline } from "./baseline.ts";
 
 export interface PodRules extends Omit<ImageRules, "registries"> {

@@ -6,7 +6,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { Database, Query } from "../sqlite/database.ts";
 import { Table } from "../sqlite/table.ts";
 import type { Meta } from "../meta.ts";
-import { isSealed, type SecretBox } from "../secret-box.ts";
+import { isSealed, type SecretBox } from "../seal-secrets.ts";
 import type { PlainFiles } from "../../lib/plain-files.ts";
 import {
   DOCUMENT_COLUMNS,

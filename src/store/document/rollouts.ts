@@ -14,7 +14,7 @@ import {
   type RolloutRows,
 } from "../checkpoint-schemas.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
-import type { SecretBox } from "../secret-box.ts";
+import type { SecretBox } from "../seal-secrets.ts";
 import type { PlainFiles } from "../../lib/plain-files.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
 

@@ -6,7 +6,7 @@ import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { certificateExpiries } from "../../mqtt/parse-certificates.ts";
-import { readText } from "./broker-options.ts";
+import { readText } from "./connect-options.ts";
 import { certificateConditions, type CertificateFile } from "./certificate-expiry.ts";
 
 interface CertificateWatchOptions extends Pick<

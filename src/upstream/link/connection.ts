@@ -10,23 +10,17 @@ import {
 import { type Monotonic, aborted } from "../../lib/clock.ts";
 import { messageOf, reasonOf } from "../../lib/errors.ts";
 import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
-import { brokerOptions } from "./broker-options.ts";
+import { brokerOptions } from "./connect-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
-import { allowed } from "../packets.ts";
-import {
-  decideReconnect,
-  duplicateCondition,
-  firstConnectDelay,
-  remember,
-  STABLE_MS,
-  type Attempt,
-} from "./reconnect.ts";
+import { allowedBy, lowered, type ConnectLimits } from "./connect-fallback.ts";
+import { allowed } from "../publish-packets.ts";
+import { decideReconnect, firstConnectDelay, remember } from "./reconnect.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { stateMessage } from "../../protocol/reported-state.ts";
 import type { Edges } from "../../edges.ts";
 import type { MqttConfig } from "../../config/mqtt-config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import { duplicateCondition, STABLE_MS, type Attempt } from "./duplicate-identity.ts";
 
 export interface UpstreamConnectionOptions extends Pick<
   Edges,

@@ -1,20 +1,8 @@
-// Decides when to connect for the first time and again, and whether another device uses the node's name. After a power
+// Decides when to connect for the first time and again, with jitter and back-off up to `mqtt.reconnectMax`. After a power
 // cut a whole fleet boots in the same second.
 
-import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import type { Monotonic } from "../../lib/clock.ts";
-
-/** One attempt to connect, successful or not. */
-export interface Attempt {
-  readonly startedAt: Monotonic;
-  /** When CONNACK arrived; absent = it did not. */
-  readonly connectedAt?: Monotonic;
-  readonly endedAt: Monotonic;
-  /** Who ended the session; absent without one. */
-  readonly by?: "broker" | "us" | "network";
-  /** MQTT 5's DISCONNECT reason code. */
-  readonly code?: number;
-}
+import { type Attempt, looksDuplicate, isStable, isQuick } from "./duplicate-identity.ts";
 
 interface Reconnect {
   /** Ms to wait from now on. */
@@ -37,13 +25,7 @@ interface ReconnectInput extends ConnectMoment {
   readonly history: readonly Attempt[];
 }
 
-/** A session of this many ms is stable: back-off and suspicion start again from zero. */
-export const STABLE_MS = 5 * 60_000;
-/** A session that the broker closes within this time of CONNACK was taken over rather than ended. */
-export const QUICK_MS = 10_000;
-export const SESSION_TAKEN_OVER = 0x8e;
 const INITIAL_MS = 1_000;
-const KICKS = 3;
 const WINDOW_MS = 60_000;
 const PER_WINDOW = 2;
 const REMEMBERED = 32;
@@ -86,41 +68,6 @@ export function decideReconnect({ history, now, max, dice }: ReconnectInput): Re
   if (!suspicious) return { delay: backoff, duplicateIdentity };
   const spread = duplicateIdentity ? (WINDOW_MS / PER_WINDOW) * (1 + dice) : 0;
   return { delay: Math.max(backoff, spread, windowEnd(history) - now), duplicateIdentity };
-}
-
-/** The condition of a name that two devices use, with the remedy. */
-export function duplicateCondition(nodeName: string): NodeCondition {
-  return {
-    type: "DuplicateIdentity",
-    status: "True",
-    reason: "SessionTakenOver",
-    message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, stop the agent, delete identity.json in its stateDir and start it again`,
-  };
-}
-
-/**
- * A broker that reports the take-over is believed at once. Others only close the connection: then three closes without a
- * stable session in between count, if one followed CONNACK closely. (Of two rivals only the faster one sees three quick
- * closes, as the slower one stays connected while the faster one waits.)
- */
-function looksDuplicate(doubtful: readonly Attempt[]): boolean {
-  const kicks = doubtful.filter((attempt) => isKick(attempt));
-  if (kicks.some(({ code }) => code === SESSION_TAKEN_OVER)) return true;
-  return kicks.length >= KICKS && kicks.some((attempt) => isQuick(attempt));
-}
-
-function isStable({ connectedAt, endedAt }: Attempt): boolean {
-  return connectedAt !== undefined && endedAt - connectedAt >= STABLE_MS;
-}
-
-/** Other reason codes have other causes. */
-function isKick({ by, code }: Attempt): boolean {
-  return by === "broker" && (code === undefined || code === SESSION_TAKEN_OVER);
-}
-
-function isQuick(attempt: Attempt): boolean {
-  const { connectedAt, endedAt } = attempt;
-  return isKick(attempt) && connectedAt !== undefined && endedAt - connectedAt <= QUICK_MS;
 }
 
 /** Before this moment one more connect would be the third within a minute. */

@@ -20,8 +20,8 @@ import {
 import type { PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
 import type { PodHealth } from "../../rollout/pod-health.ts";
-import { isShadowed } from "../../source/merge-sources.ts";
 import type { Phase } from "../../protocol/status-codes.ts";
+import { isShadowed } from "../../source/precedence.ts";
 
 /** What the node knows of the pods, and when. */
 export interface RunningFacts extends Pick<

@@ -1,4 +1,4 @@
-// Performs: calls for a report whenever one is due; coalesce.ts decides when.
+// Performs: calls for a report whenever one is due; report-timing.ts decides when.
 
 import { deadline, type Clock } from "../../lib/clock.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
@@ -10,7 +10,7 @@ import {
   whenToReport,
   type NextReport,
   type ReportState,
-} from "./coalesce.ts";
+} from "./report-timing.ts";
 
 interface ReportLoopOptions {
   readonly clock: Clock;

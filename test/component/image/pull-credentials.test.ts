@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import { ImageLedger } from "../../../src/image/image-ledger.ts";
-import { imageEnsurer } from "../../../src/image/ensure-image.ts";
+import { ImageLedger } from "../../../src/image/pull-results.ts";
+import { imageEnsurer } from "../../../src/image/container-image.ts";
 import type { PullImageArgs } from "../../../src/cri/cri-client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";

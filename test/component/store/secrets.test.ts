@@ -19,7 +19,7 @@ import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts
 import type { LastGood } from "../../../src/api/pod/last-good.ts";
 import { reasonOf } from "../../../src/lib/errors.ts";
 import { systemRandom } from "../../../src/lib/system-clock.ts";
-import { SecretBox } from "../../../src/store/secret-box.ts";
+import { SecretBox } from "../../../src/store/seal-secrets.ts";
 import { sha256 } from "../../../src/lib/system-sha256.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { makeOlderDatabase } from "./older-database.ts";

@@ -2,7 +2,7 @@ import { totalChanges } from "../../fakes/in-the-store.ts";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { encodeTrust } from "../../../src/store/trust.ts";
+import { encodeTrust } from "../../../src/store/trust-file.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-reach.ts";
+import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-links.ts";
 import { Volumes } from "../../../src/volume/volume-manager.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";

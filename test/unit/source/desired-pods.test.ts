@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import { DesiredPods } from "../../../src/source/desired-pods.ts";
-import { WrittenPods } from "../../../src/source/written-pods.ts";
+import { SourceSnapshots } from "../../../src/source/source-snapshots.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
 import { ROOMY } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
@@ -14,7 +14,7 @@ class World {
   readonly changes: (readonly string[])[] = [];
   labels: Readonly<Record<string, string>> = {};
   priorities = new Map<string, number>();
-  readonly written = new WrittenPods({
+  readonly written = new SourceSnapshots({
     sources: ["file"],
     node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
   });

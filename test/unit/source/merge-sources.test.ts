@@ -3,9 +3,10 @@ import fc from "fast-check";
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
-import { isShadowed, mergeSnapshots } from "../../../src/source/merge-sources.ts";
+import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import { aNode, ROOMY } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { isShadowed } from "../../../src/source/precedence.ts";
 
 const GROUPS = {
   ...ROOMY,

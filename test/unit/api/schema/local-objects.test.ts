@@ -5,9 +5,9 @@ import { mayUse } from "../../../../src/source/object-access.ts";
 import { ROOMY } from "../../../fakes/a-node.ts";
 import { mergeSnapshots } from "../../../../src/source/merge-sources.ts";
 import { sameValue } from "../../../../src/lib/compare.ts";
-import { immutableErrors } from "../../../../src/source/object-changes.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../../fakes/an-object.ts";
 import type { SourceName } from "../../../../src/api/pod/labels.ts";
+import { immutableErrors } from "../../../../src/source/immutable-objects.ts";
 
 const options = { ...ROOMY, groupPriorities: new Map([["kiosks", 10]]) };
 

@@ -5,7 +5,7 @@ import { DOCUMENT_LIMITS } from "../../../../src/api/yaml/text-limits.ts";
 import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
 import type { JudgeContext } from "../../../../src/source/document/judge.ts";
 import { DEFAULT_POLICY } from "../../../../src/api/pod/update-policy.ts";
-import { judgeVersion } from "../../../../src/source/document/version.ts";
+import { judgeVersion } from "../../../../src/source/document/epoch-and-generation.ts";
 import { sha256 } from "../../api/digest.ts";
 import {
   ADDRESS,

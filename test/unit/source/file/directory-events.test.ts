@@ -1,11 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
 import type { DirectoryHint } from "../../../../src/host/files.ts";
-import {
-  departuresNow,
-  sortHints,
-  type Departures,
-} from "../../../../src/source/file/directory-events.ts";
+import { sortHints } from "../../../../src/source/file/directory-events.ts";
+import { departuresNow, type Departures } from "../../../../src/source/file/recreated-manifests.ts";
 
 /** `Type name` each, one after the other. */
 function hints(words: string): readonly DirectoryHint[] {

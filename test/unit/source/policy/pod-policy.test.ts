@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import type { PodPolicy } from "../../../../src/config/config.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
-import { unpinnedImages } from "../../../../src/source/policy/images.ts";
+import { unpinnedImages } from "../../../../src/source/policy/registries-and-digests.ts";
 import { forbiddenByPolicy, type PodRules } from "../../../../src/source/policy/pod-policy.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { POD_RULES } from "../desired-arrival.ts";

@@ -6,9 +6,11 @@ import {
   firstConnectDelay,
   fleetPeriod,
   remember,
+} from "../../../../src/upstream/link/reconnect.ts";
+import {
   SESSION_TAKEN_OVER,
   type Attempt,
-} from "../../../../src/upstream/link/reconnect.ts";
+} from "../../../../src/upstream/link/duplicate-identity.ts";
 
 const MAX = 300_000;
 /** A machine that has been up for long. */

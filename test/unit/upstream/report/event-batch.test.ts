@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { RecordedEvent } from "../../../../src/api/v1/events.ts";
 import { eventPayload, gapEvent } from "../../../../src/upstream/report/event-batch.ts";
-import { packetsOf } from "../../../../src/upstream/packets.ts";
+import { packetsOf } from "../../../../src/upstream/publish-packets.ts";
 import { byteLength } from "../../../../src/lib/short-text.ts";
 
 const EVENT: RecordedEvent = {

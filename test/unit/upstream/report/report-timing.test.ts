@@ -10,7 +10,7 @@ import {
   refreshScope,
   whenToReport,
   type ReportState,
-} from "../../../../src/upstream/report/coalesce.ts";
+} from "../../../../src/upstream/report/report-timing.ts";
 
 const FREQUENCY = 900_000;
 const start = initialReportState(0, FREQUENCY, 0.5);

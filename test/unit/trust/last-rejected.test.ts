@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { RefusalMemory } from "../../../src/trust/refusal-report.ts";
+import { RefusalMemory } from "../../../src/trust/last-rejected.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const HOUR = 3_600_000;

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 
 import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
-import { staleConditions, supersededBy } from "../../../../src/source/document/version.ts";
+import { supersededBy } from "../../../../src/source/document/epoch-and-generation.ts";
 import { aState } from "../../upstream/health.ts";
+import { staleConditions } from "../../../../src/source/document/issued-and-expires.ts";
 
 function accepted(generation: number, change: Partial<AcceptedDocument> = {}): AcceptedDocument {
   return {

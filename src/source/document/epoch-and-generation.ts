@@ -1,16 +1,10 @@
-// The version of a document, `epoch` and `generation`: whether it is newer than the accepted one, which one it supersedes,
-// and whether it has expired.
+// Whether a document is newer than the accepted one, by `epoch`, `previousEpoch` and `generation`, never by clocks, and
+// which version it supersedes.
 
-import type {
-  AcceptedDocument,
-  DocumentVersion,
-  DocumentState,
-} from "../../protocol/desired-document.ts";
+import type { AcceptedDocument, DocumentVersion } from "../../protocol/desired-document.ts";
 import type { DesiredState } from "../../protocol/desired-state.ts";
-import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 import { quoted } from "../../lib/short-text.ts";
-import { rfc3339 } from "../../lib/clock.ts";
 
 type ArrivedVersion = Pick<DesiredState, "epoch" | "previousEpoch" | "generation"> &
   Pick<DocumentVersion, "digest">;
@@ -57,22 +51,6 @@ export function judgeVersion(
   };
 }
 
-/** Refuses signed documents from before `notBefore` of the TrustBundle, and those without `issuedAt`. */
-export function judgeAge(
-  issuedAt: number | undefined,
-  notBefore: number | undefined,
-): Extract<VersionVerdict, object> | undefined {
-  if (notBefore === undefined || (issuedAt !== undefined && issuedAt >= notBefore))
-    return undefined;
-  const since = new Date(notBefore).toISOString();
-  const what =
-    issuedAt === undefined
-      ? "the document has no issuedAt"
-      : `the document was issued at ${new Date(issuedAt).toISOString()}`;
-  const message = `${what}, and only those issued since ${since} count (notBefore of the TrustBundle); sign it again with the present time`;
-  return { code: 410, message };
-}
-
 function epochConflict(arrived: ArrivedVersion, stored: AcceptedDocument): VersionVerdict {
   const message = `EpochConflict: epoch ${quoted(arrived.epoch)} does not follow the accepted epoch ${quoted(stored.epoch)} (generation ${stored.generation}); name that one as previousEpoch, signed by a root key, or run "agent trust reset" on the node`;
   return { code: 409, message };
@@ -91,21 +69,4 @@ export function supersededBy(
   const { epoch, generation, digest, signed, observedGeneration } = before;
   if (observedGeneration === generation) return undefined;
   return { epoch, generation, digest, observedGeneration, ...withoutUndefined({ signed }) };
-}
-
-/** Documents that run although they have expired: nothing stops, but it is reported. `now`: wall-clock milliseconds, if
- * synchronised; undefined = expiry is unknown. */
-export function staleConditions(
-  states: readonly Pick<DocumentState, "source" | "document">[],
-  now: number | undefined,
-): readonly NodeCondition[] {
-  if (now === undefined) return [];
-  const stale = states.flatMap(({ source, document }) => {
-    const { expiresAt, generation } = document ?? {};
-    if (expiresAt === undefined || expiresAt > now) return [];
-    return [`generation ${generation} of ${source} expired at ${rfc3339(expiresAt)}`];
-  });
-  if (stale.length === 0) return [];
-  const message = `${stale.join("; ")}; it runs on until a newer one is published`;
-  return [{ type: "DesiredStale", status: "True", reason: "Expired", message }];
 }

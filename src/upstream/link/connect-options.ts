@@ -4,7 +4,7 @@
 import type { MqttConfig } from "../../config/config.ts";
 import type { Files } from "../../host/files.ts";
 import type { ConnectOptions, MqttMessage } from "../../mqtt/mqtt-link.ts";
-import { willWithin, type ConnectLimits } from "./connect-limits.ts";
+import { willWithin, type ConnectLimits } from "./connect-fallback.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 
 interface BrokerOptionsInput {

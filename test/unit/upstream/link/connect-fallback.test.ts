@@ -6,7 +6,7 @@ import {
   lowered,
   willWithin,
   type ConnectLimits,
-} from "../../../../src/upstream/link/connect-limits.ts";
+} from "../../../../src/upstream/link/connect-fallback.ts";
 
 const ALL: ConnectLimits = { protocolVersion: 5, willRetain: true, willQos: 1 };
 const NOTHING: ConnectLimits = { protocolVersion: 4, willRetain: false, willQos: 0 };

@@ -1,4 +1,4 @@
-// Performs: encrypts secrets at rest with the node's own key, for the database and the document files.
+// Performs: seals Secrets at rest with AES-256-GCM and the node's own key, for the database and the document files.
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import { AgentError, messageOf } from "../lib/errors.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import type { ConnectAck } from "../../../src/mqtt/mqtt-link.ts";
 import type { OutboxRow } from "../../../src/store/outbox/outbox.ts";
-import { allowed, excess, packetsOf } from "../../../src/upstream/packets.ts";
+import { allowed, excess, packetsOf } from "../../../src/upstream/publish-packets.ts";
 
 const origin = { incarnation: "cafe", session: 7 };
 const ACK: ConnectAck = {

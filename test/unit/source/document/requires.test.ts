@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { satisfiesRange } from "../../../../src/source/document/version-range.ts";
+import { satisfiesRange } from "../../../../src/source/document/requires.ts";
 
 const cases: readonly (readonly [version: string, range: string, expected: boolean | undefined])[] =
   [

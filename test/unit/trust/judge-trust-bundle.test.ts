@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { judgeTrustBundle, type BundleVerdict } from "../../../src/trust/trust-bundle-judge.ts";
+import { judgeTrustBundle, type BundleVerdict } from "../../../src/trust/judge-trust-bundle.ts";
 import { keyringOf, type Keyring } from "../../../src/trust/keyring.ts";
 import { aBundle, aSigner, anEnvelope, signed, type Signer } from "../../fakes/a-signer.ts";
 import { sha256 } from "../api/digest.ts";

@@ -1,15 +1,20 @@
 // Performs: brings the image of a container to the node, with the pod's credentials, events and pinned image, and notes
-// the result in the ledger.
+// the result.
 
-import { containerEvent, podEvent, warning, type RecordEvent } from "../api/v1/events.ts";
+import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { pullsStrictly } from "../api/pod/pod-annotations.ts";
 import { findContainer, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { ImagePuller, type ImagePullerOptions } from "./image-puller.ts";
 import type { ImageReference } from "./image-reference.ts";
-import { credentialsFor, pullSecretsOf, type PullCredentials } from "./pull-secrets.ts";
+import {
+  credentialsFor,
+  pullSecretsOf,
+  unusableSecrets,
+  type PullCredentials,
+} from "./pull-secrets.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
-import type { ImageLedger } from "./image-ledger.ts";
+import type { ImageLedger } from "./pull-results.ts";
 
 export interface ImagesOptions {
   readonly edges: ImagePullerOptions;
@@ -26,10 +31,7 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
   const puller = new ImagePuller(edges);
   const credentials = (pod: Pod, reference: ImageReference): readonly PullCredentials[] => {
     const { secrets, unusable } = pullSecretsOf(pod, objects(pod));
-    if (unusable.length > 0) {
-      const message = `Unable to retrieve some image pull secrets (${unusable.join(", ")}); attempting to pull the image may not succeed.`;
-      record(podEvent(pod.metadata, warning("FailedToRetrieveImagePullSecret", message)));
-    }
+    if (unusable.length > 0) record(podEvent(pod.metadata, unusableSecrets(unusable)));
     return credentialsFor(reference, secrets);
   };
   const ensure: EnsureImage = async (pod, { name, image, imagePullPolicy }, signal) => {

@@ -1,4 +1,4 @@
-// Where the images of documents may come from, and whether they are pinned.
+// Where the images of documents may come from (`podPolicy.registries`), and whether they are pinned (`requireDigest`).
 
 import { formatPath } from "../../api/decode/field-path.ts";
 import { placedContainers, type Pod } from "../../api/v1/pod.ts";

@@ -1,4 +1,5 @@
-// Which files and devices of the node pods of documents may use: those of lists, all, or none; some never.
+// Which files and devices of the node pods of documents may use: those of `podPolicy.hostPaths` and `.devices`, all, or
+// none; never the directories of the agent and of containerd.
 
 import { DEVICES_ANNOTATION, isDeviceResource } from "../../api/resource/devices.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
@@ -6,6 +7,7 @@ import { placedContainers, type PlacedContainer, type Pod } from "../../api/v1/p
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { firstOfEach } from "../../lib/compare.ts";
+import type { AgentConfig } from "../../config/config.ts";
 
 /** The listed ones, or by profile all or none. */
 type Allowed = readonly string[] | "all" | "none";
@@ -164,4 +166,23 @@ function plainPath(path: string): string {
 
 function forbidden(path: FieldPath, message: string): FieldError {
   return { path: formatPath(path), code: "Forbidden", message };
+}
+
+/** Write access to these gives root on this node, or decides what runs here. */
+export function guardedDirectories(config: AgentConfig): readonly string[] {
+  const { staticPodPath, stateDir, trustPath, socket } = config;
+  const { containerRuntimeEndpoint: endpoint } = config;
+  const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>
+    path.startsWith("/"),
+  );
+  const ofSockets = sockets.map(parentOf).filter((path) => !SHARED.includes(path));
+  const own = [staticPodPath, stateDir, trustPath, "/run/agent"];
+  return [...new Set([...own, "/var/lib/containerd", "/run/containerd", ...ofSockets, ...sockets])];
+}
+
+/** Shared directories: a socket in one of them does not guard the whole directory. */
+const SHARED: readonly string[] = ["/", "/run", "/var/run", "/tmp"];
+
+function parentOf(path: string): string {
+  return path.replace(/\/+[^/]*\/*$/, "") || "/";
 }

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 
 import type { LastGood } from "../../../../src/api/pod/last-good.ts";
-import { restoreEntries } from "../../../../src/source/file/last-good-entries.ts";
-import { lostCopies } from "../../../../src/source/file/manifest-last-good.ts";
+import { lostCopies, restoreEntries } from "../../../../src/source/file/manifest-last-good.ts";
 import { entryKey } from "../../../../src/source/file/manifest-entry.ts";
 import { sha256 } from "../../api/digest.ts";
 

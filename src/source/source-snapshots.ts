@@ -1,4 +1,5 @@
-// Performs: keeps the snapshots of the sources, unchanged by updates. Updates are judged against it, so it is built first.
+// Performs: keeps the newest snapshot of each source, unchanged by updates, and whether all sources are ready. Updates are
+// judged against it, so it is built first. kubelet: SourcesReady
 
 import {
   NOTHING_DESIRED,
@@ -12,23 +13,23 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { isShadowed } from "./merge-sources.ts";
 import { missingFor } from "./object-changes.ts";
+import { isShadowed } from "./precedence.ts";
 
-export interface WrittenPodsOptions {
+export interface SourceSnapshotsOptions {
   /** The sources of this node; each sends a snapshot when it starts, even an empty one. */
   readonly sources: readonly SourceName[];
   /** What every pod may read of its node. */
   readonly node: () => NodeIdentity;
 }
 
-export class WrittenPods {
-  readonly #options: WrittenPodsOptions;
+export class SourceSnapshots {
+  readonly #options: SourceSnapshotsOptions;
   readonly #objects: ObjectIndex;
   readonly #snapshots = new Map<SourceName, SourceSnapshot>();
   #state: DesiredState = NOTHING_DESIRED;
 
-  constructor(options: WrittenPodsOptions) {
+  constructor(options: SourceSnapshotsOptions) {
     this.#options = options;
     this.#objects = new ObjectIndex(options.node);
   }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 
 import type { GroupMember } from "../../../../src/protocol/groups.ts";
-import { membership } from "../../../../src/source/document/membership.ts";
+import { membership } from "../../../../src/source/document/group-membership.ts";
 import { ADDRESS, judge, storedFrom, written } from "../desired-arrival.ts";
 import { restoreDocument } from "../../../../src/source/document/restore.ts";
 import { sha256 } from "../../api/digest.ts";

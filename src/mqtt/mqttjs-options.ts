@@ -1,16 +1,14 @@
-// Options of the MQTT library for one connection: session, will, keep-alive, receive maximum, largest packet. Those of TLS
-// are in tls.ts.
+// Options of the MQTT library for one connection: session, will, keep-alive, Receive Maximum. Those of TLS are in tls.ts.
 
 import type { IClientOptions } from "mqtt";
 
 import { withoutUndefined } from "../lib/json.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 import { tlsOptions, type TlsOptions } from "./tls.ts";
+import { MAXIMUM_PACKET_SIZE } from "./packet-size-guard.ts";
 
 /** Messages of QoS 1 that the broker may send before an acknowledgement. */
 export const RECEIVE_MAXIMUM = 16;
-/** Largest packet in bytes that is accepted from a broker. */
-export const MAXIMUM_PACKET_SIZE = 256 * 1024;
 /** Largest WebSocket message in bytes; a broker may put several packets into one. */
 const MAXIMUM_FRAME = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeTrust, encodeTrust, stricterOf } from "../../../src/store/trust.ts";
+import { decodeTrust, encodeTrust, stricterOf } from "../../../src/store/trust-file.ts";
 import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";
 
 const bundles = fc.record({

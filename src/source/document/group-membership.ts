@@ -1,4 +1,4 @@
-// Which groups a node is in: those of its configuration and those of its own document, up to a limit.
+// Which groups a node is in: those of its configuration (`mqtt.groups`) and those of its own document, up to a limit.
 
 import type { GroupMember } from "../../protocol/groups.ts";
 import { MAX_GROUPS } from "../../protocol/mqtt-topics.ts";

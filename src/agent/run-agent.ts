@@ -12,7 +12,7 @@ import { verifyEd25519 } from "../host/ed25519.ts";
 import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
 import { lockStateDir } from "../host/agent-lock.ts";
 import { bootId, readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
-import { trimMemory } from "../host/give-memory-back.ts";
+import { trimMemory } from "../host/trim-memory.ts";
 import { realMounts } from "../host/mounts.ts";
 import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";

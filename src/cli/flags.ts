@@ -1,4 +1,4 @@
-// The flags of a verb, and those that several verbs have.
+// The flags of every verb of `agent`, and those that several verbs have.
 
 /** By their usage, such as `-n, --namespace <namespace>`; a text is the description. */
 export type Flags = Readonly<Record<string, string | Flag>>;
@@ -24,3 +24,9 @@ export function namespaceFlag(description = "in this namespace"): Flags {
 export function outputFlag<T extends string>(...choices: readonly T[]): Flags {
   return { "-o, --output <format>": { description: "output format", choices } };
 }
+
+/** Of every verb. */
+export const PROGRAM_FLAGS: Flags = {
+  "--config <file>": "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
+  "--socket <path>": "socket of the local API (AGENT_SOCKET; default: the configuration's)",
+};

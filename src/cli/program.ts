@@ -7,9 +7,9 @@ import { wordsOf } from "./get/resource-type.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./process-io.ts";
-import type { Flags } from "./flags.ts";
 import { addFlags, addVerb, type Verb, type VerbContext } from "./define-verb.ts";
 import { VERBS } from "./verbs.ts";
+import { PROGRAM_FLAGS } from "./flags.ts";
 
 /** The verbs of `agent fleet`; loaded only for that verb. */
 export interface FleetModule {
@@ -41,12 +41,6 @@ export async function runCli(options: CliOptions): Promise<number> {
     return thrown instanceof CliError ? thrown.exitCode : 1;
   }
 }
-
-/** Of every verb. */
-export const PROGRAM_FLAGS: Flags = {
-  "--config <file>": "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
-  "--socket <path>": "socket of the local API (AGENT_SOCKET; default: the configuration's)",
-};
 
 /** Its own verbs are loaded only if it is called. */
 export const FLEET_VERB: Verb = {

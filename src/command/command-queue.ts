@@ -7,18 +7,25 @@ import type { Logger } from "../lib/logger.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
-import { CommandLimits } from "./rate-limits.ts";
+import { CommandLimits, MAX_SIGNED_CHANGES } from "./rate-limits.ts";
 import { VERBS } from "./verbs.ts";
-import type { Run, ResponseRows, TakenCommands } from "./executor.ts";
-import { denied, failure, onWire, responsesOf, type CommandOutcome } from "./response.ts";
+import type { Run, ResponseRows, TakenCommands } from "./run-verb.ts";
+import {
+  denied,
+  failure,
+  onWire,
+  responsesOf,
+  type CommandOutcome,
+  ANSWER_MS,
+} from "./response.ts";
 import {
   judgeCommand,
   type CommandFacts,
   type CommandJudgement,
   type CommandMessage,
   type CommandRefusal,
+  type Command,
 } from "./judge-command.ts";
-import { type Command } from "./judge-command.ts";
 
 export interface CommandsOptions {
   readonly clock: Clock;
@@ -45,12 +52,7 @@ interface Work extends TakenCommand {
 
 const AT_WORK = 4;
 const WAITING = 32;
-/** Most held ids of one session. Further commands are refused, because a dropped id would permit a replay. */
-const HELD = 1_000;
 const DAY_MS = 86_400_000;
-/** An answer outlives its command, because the link may be down when it is written. */
-const ANSWER_MS = 3_600_000;
-
 export class Commands {
   readonly #options: CommandsOptions;
   readonly #stop = new AbortController();
@@ -126,8 +128,8 @@ export class Commands {
     const { taken } = this.#options;
     const later = "too many commands at once; try again later";
     if (this.#waiting.length >= WAITING) return later;
-    if (replayable && taken.heldIn(this.#session) >= HELD)
-      return `this session has had ${HELD} signed changes, the most that are remembered against replays; try again in the next session`;
+    if (replayable && taken.heldIn(this.#session) >= MAX_SIGNED_CHANGES)
+      return `this session has had ${MAX_SIGNED_CHANGES} signed changes, the most that are remembered against replays; try again in the next session`;
     return this.#limits.takes(statusOnly) ? undefined : later;
   }
 

@@ -5,7 +5,7 @@ import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock } from "../lib/clock.ts";
-import { running, type CommandOrder, type Runs } from "./executor.ts";
+import { running, type CommandOrder, type Runs } from "./run-verb.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import {
   logLine,
@@ -13,6 +13,7 @@ import {
   MAX_LEASE_SECONDS,
   METERED_LEASE_BYTES,
   runLogLease,
+  MAX_LEASES,
 } from "./log-lease.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
@@ -40,8 +41,6 @@ export interface LogOf {
 type LogsArguments = ArgumentsOf<"logs">;
 
 const TAIL_BYTES = 512 * 1024;
-const MAX_LEASES = 8;
-
 export class LogCommands {
   readonly #options: LogCommandsOptions;
   /** By container. */

@@ -3,9 +3,8 @@
 
 import { parseLogLine, type LogBatch, type LogLine } from "../protocol/log-batch.ts";
 import type { Clock } from "../lib/clock.ts";
-import { shortText } from "../lib/short-text.ts";
+import { shortText, byteLength } from "../lib/short-text.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
-import { byteLength } from "../lib/short-text.ts";
 
 /** New lines as the runtime writes them. */
 export interface NewLines {
@@ -106,3 +105,5 @@ export function logLine(written: string): LogLine {
   const line = parseLogLine(written) ?? { time: "", stream: "stdout", text: written };
   return { ...line, text: shortText(line.text.toWellFormed(), MAX_LINE) };
 }
+
+export const MAX_LEASES = 8;

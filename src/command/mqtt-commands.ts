@@ -4,7 +4,7 @@ import type { AgentConfig, MqttConfig } from "../config/config.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import type { Runs } from "./executor.ts";
+import type { Runs } from "./run-verb.ts";
 import { Commands } from "./command-queue.ts";
 import { allowed } from "../upstream/publish-packets.ts";
 import { podCommands } from "./pod-commands.ts";

@@ -12,7 +12,7 @@ import type { HoldFacts } from "../node/node-api.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
-import { running, type CommandOrder, type Runs } from "./executor.ts";
+import { running, type CommandOrder, type Runs } from "./run-verb.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";

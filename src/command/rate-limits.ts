@@ -39,3 +39,6 @@ export class CommandLimits {
     return true;
   }
 }
+
+/** Most held ids of one session. Further commands are refused, because a dropped id would permit a replay. */
+export const MAX_SIGNED_CHANGES = 1_000;

@@ -4,7 +4,7 @@ import { podName } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { eventList } from "../node/events-list.ts";
 import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
-import { running, type Runs } from "./executor.ts";
+import { running, type Runs } from "./run-verb.ts";
 import { failure, type CommandOutcome } from "./response.ts";
 import { explainPod } from "./explain-pod.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";

@@ -138,3 +138,6 @@ export function onWire({ category, element, message }: CommandError): CommandErr
     element === undefined ? undefined : wireText(element),
   );
 }
+
+/** An answer outlives its command, because the link may be down when it is written. */
+export const ANSWER_MS = 3_600_000;

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { podCommands } from "../../src/command/pod-commands.ts";
 import type { CommandVerb } from "../../src/command/verbs.ts";
-import type { CommandOrder } from "../../src/command/executor.ts";
+import type { CommandOrder } from "../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../src/command/response.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";

@@ -1,8 +1,8 @@
 // docs/reference/command-line.md, from the tables of the verbs.
 
 import { EXIT_CODES } from "../../src/cli/exit-codes.ts";
-import { FLEET_VERB, PROGRAM_FLAGS } from "../../src/cli/program.ts";
-import type { Flag, Flags } from "../../src/cli/flags.ts";
+import { FLEET_VERB } from "../../src/cli/program.ts";
+import { type Flag, type Flags, PROGRAM_FLAGS } from "../../src/cli/flags.ts";
 import type { Verb } from "../../src/cli/define-verb.ts";
 import { VERBS } from "../../src/cli/verbs.ts";
 import { fleetVerbs } from "../../src/fleet/fleet-verbs.ts";

@@ -13,16 +13,13 @@ import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { Container } from "../v1/container.ts";
 import { judgeProfileAnnotations, withAppArmorAnnotations } from "../pod/profile-annotations.ts";
 import { judgeUpdateLock } from "../pod/update-annotations.ts";
-import { validateSpec } from "../validation/validate-pod.ts";
+import { validateSpec, judgeNames, judgeDns } from "../validation/validate-pod.ts";
 import { isJsonObject, memberOf, type JsonObject } from "../../lib/json.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 
 /** Characters of a name in a message. */
 const MAX_SHOWN = 80;
-/** Of the kernel. */
-const MAX_HOST_NAME = 64;
-
 export interface DecodedPodObject {
   readonly pod: Pod;
   /** The whole object as written. */
@@ -68,32 +65,6 @@ function judgeNodeName(root: Node, nodeName: string | undefined): void {
   if (written === "" || written === nodeName) return;
   const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
   root.findings.fail(["spec", "nodeName"], "NotForThisNode", message);
-}
-
-/** The kernel bounds a host name that is fully qualified. */
-function judgeNames(spec: PodSpec, podName: string, findings: Findings): void {
-  if (!spec.setHostnameAsFQDN || spec.subdomain === undefined) return;
-  const full = `${spec.hostname ?? podName}.${spec.subdomain}`;
-  if (full.length <= MAX_HOST_NAME) return;
-  const message = `the host name ${full} has ${full.length} characters; at most ${MAX_HOST_NAME} are possible`;
-  findings.invalid(["spec", "setHostnameAsFQDN"], true, message);
-}
-
-/** k8s: validatePodDNSConfig */
-function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: Node): void {
-  const { findings, value } = root;
-  const isWritten = (memberOf(value["spec"], "dnsPolicy") ?? "") !== "";
-  if (dnsPolicy.startsWith("ClusterFirst") && isWritten && !clusterDNS) {
-    const message =
-      "there is no cluster DNS on this node; the pod gets the node's resolv.conf (configure clusterDNS, or write Default)";
-    findings.warn(["spec", "dnsPolicy"], "Ignored", message);
-  }
-  if (dnsPolicy !== "None") return;
-  const none = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-  if (dnsConfig === undefined)
-    findings.required(["spec", "dnsConfig"], "must provide `dnsConfig` when `dnsPolicy` is None");
-  else if (dnsConfig.nameservers.length === 0)
-    findings.required(["spec", "dnsConfig", "nameservers"], none);
 }
 
 /** Defaults that depend on other fields. k8s: SetDefaults_Pod */

@@ -1,6 +1,7 @@
-// What must fit together inside one pod: unique names and ports, mounts that have their volume.
+// What must fit together inside one pod: unique names and ports, mounts that have their volume, host names, DNS.
 
 import type { Findings } from "../decode/field-errors.ts";
+import type { Node } from "../decode/field-reader.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
@@ -10,6 +11,7 @@ import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
 import type { Container } from "../v1/container.ts";
 import { repeated } from "../../lib/compare.ts";
+import { memberOf } from "../../lib/json.ts";
 
 /** `spec` after defaults; findings name positions in the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
@@ -136,4 +138,33 @@ function placed<K extends string>(
 function reportDuplicates(findings: Findings, names: readonly Named[]): void {
   const named = names.filter(([name = ""]) => name !== "");
   for (const [name, path] of repeated(named, ([one = ""]) => one)) findings.duplicate(path, name);
+}
+
+/** Of the kernel. */
+const MAX_HOST_NAME = 64;
+
+/** The kernel bounds a host name that is fully qualified. */
+export function judgeNames(spec: PodSpec, podName: string, findings: Findings): void {
+  if (!spec.setHostnameAsFQDN || spec.subdomain === undefined) return;
+  const full = `${spec.hostname ?? podName}.${spec.subdomain}`;
+  if (full.length <= MAX_HOST_NAME) return;
+  const message = `the host name ${full} has ${full.length} characters; at most ${MAX_HOST_NAME} are possible`;
+  findings.invalid(["spec", "setHostnameAsFQDN"], true, message);
+}
+
+/** k8s: validatePodDNSConfig */
+export function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: Node): void {
+  const { findings, value } = root;
+  const isWritten = (memberOf(value["spec"], "dnsPolicy") ?? "") !== "";
+  if (dnsPolicy.startsWith("ClusterFirst") && isWritten && !clusterDNS) {
+    const message =
+      "there is no cluster DNS on this node; the pod gets the node's resolv.conf (configure clusterDNS, or write Default)";
+    findings.warn(["spec", "dnsPolicy"], "Ignored", message);
+  }
+  if (dnsPolicy !== "None") return;
+  const none = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+  if (dnsConfig === undefined)
+    findings.required(["spec", "dnsConfig"], "must provide `dnsConfig` when `dnsPolicy` is None");
+  else if (dnsConfig.nameservers.length === 0)
+    findings.required(["spec", "dnsConfig", "nameservers"], none);
 }

@@ -1,5 +1,5 @@
-// Performs: `agent fleet apply` and `diff`: composes, signs and publishes a document for a node or group, follows how its
-// nodes apply it, and shows what it would change.
+// Performs: `agent fleet apply`: composes, signs and publishes a document for a node or group, and follows how its nodes
+// apply it.
 
 import type { Terminal } from "../../cli/process-io.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
@@ -7,35 +7,23 @@ import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { digestOf } from "../../protocol/dsse.ts";
-import { topicFor } from "../../protocol/mqtt-topics.ts";
 import {
   composeDocument,
   sourceOf,
   targetName,
-  targetOf,
   type FleetTarget,
   type WrittenInput,
 } from "./compose-document.ts";
-import { diffDocuments, diffLines } from "./diff-documents.ts";
-import { readRetained, type RetainedDocument } from "./retained-document.ts";
+import { changeLines } from "./diff.ts";
 import { judgeApply, applyWarnings } from "./validate-document.ts";
-import { knownNode, membersOf, subscribeNodes, type KnownNode } from "../known-nodes.ts";
-import { named, nodeFilters } from "../fleet-topics.ts";
 import { nextVersion, type NextVersion } from "./next-generation.ts";
-import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
-import { RivalWatch } from "./rival-watch.ts";
 import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
-import { waitForNodes } from "./wait.ts";
+import { waitForNodes, type Published } from "./wait.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
-import { type Published } from "./wait.ts";
-
-interface TargetFlags {
-  readonly filename: readonly string[];
-  readonly node?: string;
-  readonly group?: string;
-}
+import { type TargetFlags, chooseTarget, type TargetBefore, readTarget } from "./target.ts";
 
 export interface ApplyFlags extends BrokerFlags, TargetFlags {
   readonly key?: readonly string[];
@@ -98,51 +86,6 @@ function warn(terminal: Terminal, warnings: readonly string[]): void {
   for (const warning of warnings) terminal.err(`warning: ${printable(warning)}\n`);
 }
 
-function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
-  const { node, group } = flags;
-  const own = targetOf(input.document);
-  if (node !== undefined && group !== undefined)
-    throw new UsageError("--node and --group exclude each other: a document has one target");
-  const asked = node !== undefined ? { node } : group !== undefined ? { group } : own;
-  if (asked === undefined)
-    throw new UsageError(
-      "the document has no target; name a node with --node or a group with --group",
-    );
-  named("node" in asked ? asked.node : asked.group);
-  if (own !== undefined && targetName(own) !== targetName(asked))
-    throw new UsageError(`the document is for ${targetName(own)}, not for ${targetName(asked)}`);
-  return asked;
-}
-
-interface TargetBefore {
-  readonly topic: string;
-  readonly retained: RetainedDocument | undefined;
-  /** Watches what others publish since then. */
-  readonly rivals: RivalWatch;
-  /** The target nodes, as far as they are known. */
-  readonly nodes: readonly KnownNode[];
-}
-
-/** Reads the retained document of the target and the reports of its nodes. */
-async function readTarget(
-  fleet: Fleet,
-  target: FleetTarget,
-  terminal: Terminal,
-): Promise<TargetBefore> {
-  const { session, root } = fleet;
-  const isNode = "node" in target;
-  const topic = isNode
-    ? topicFor({ type: "NodeDesired", root, node: target.node })
-    : topicFor({ type: "GroupDesired", root, group: target.group });
-  const ofNode = isNode ? nodeFilters(root, [target.node], ["state", "reported"]) : [];
-  await session.subscribe([topic, ...ofNode]);
-  const retained = readRetained(session.latest.get(topic), sha256);
-  const rivals = new RivalWatch(session, topic);
-  if (isNode) return { topic, retained, rivals, nodes: [knownNode(fleet, target.node)] };
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  return { topic, retained, rivals, nodes: membersOf(target.group, fleet) };
-}
-
 /** The epoch that a person asks for. */
 function epochOf({ document }: WrittenInput, { epoch }: ApplyFlags): string | undefined {
   const written = document?.["epoch"];
@@ -174,31 +117,4 @@ function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   throw new UsageError(
     `the document has ${message.length} bytes${how}, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
   );
-}
-
-function changeLines(
-  retained: RetainedDocument | undefined,
-  input: WrittenInput,
-): readonly string[] {
-  const after = input.objects.map(({ value }) => value);
-  return diffLines(diffDocuments(retained?.resources ?? [], after));
-}
-
-export interface DiffFlags extends BrokerFlags, TargetFlags {
-  readonly exitCode?: boolean;
-}
-
-/** The exit code: 1 for a difference with --exit-code. */
-export async function diff(parts: FleetParts, flags: DiffFlags): Promise<0 | 1> {
-  const { terminal } = parts;
-  const input = await readInput(flags.filename, terminal);
-  const target = chooseTarget(input, flags);
-  await using fleet = await openFleet(parts, flags);
-  const { retained } = await readTarget(fleet, target, terminal);
-  const lines = changeLines(retained, input);
-  const version = retained === undefined ? "no document" : `generation ${retained.generation}`;
-  terminal.err(`${targetName(target)} has ${version} on the broker\n`);
-  for (const line of lines) terminal.out(`${printable(line)}\n`);
-  if (lines.length === 0) terminal.err("nothing would change\n");
-  return flags.exitCode === true && lines.length > 0 ? 1 : 0;
 }

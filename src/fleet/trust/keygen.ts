@@ -1,4 +1,4 @@
-// Performs: `agent fleet keygen`: the keys of a new fleet and its first TrustBundle.
+// Performs: `agent fleet keygen`: the keys of a new fleet, in new files that only their owner reads, and its first TrustBundle.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Performs: private keys: made, kept in PEM files that only their owner reads, and used to sign messages.
+// Performs: private keys: made, read from PEM files, and used to sign messages.
 
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";

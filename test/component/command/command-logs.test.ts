@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LogCommands, type LogCommandsOptions } from "../../../src/command/log-commands.ts";
 import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import type { CommandOrder } from "../../../src/command/executor.ts";
+import type { CommandOrder } from "../../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox, UID } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { CommandResponse, TakenCommand } from "../../../src/protocol/command.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { CommandOrder, ResponseRows, TakenCommands } from "../../../src/command/executor.ts";
+import type { CommandOrder, ResponseRows, TakenCommands } from "../../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { Commands } from "../../../src/command/command-queue.ts";
 import { openStore } from "../store/open-store.ts";

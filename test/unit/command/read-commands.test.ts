@@ -6,7 +6,7 @@ import {
 } from "../../../src/command/read-commands.ts";
 import { VERBS, type CommandVerb } from "../../../src/command/verbs.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
-import { running, type CommandOrder } from "../../../src/command/executor.ts";
+import { running, type CommandOrder } from "../../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { aSecret } from "../../fakes/an-object.ts";

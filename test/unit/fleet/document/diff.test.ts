@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { diffDocuments, diffLines } from "../../../../src/fleet/document/diff-documents.ts";
+import { diffDocuments, diffLines } from "../../../../src/fleet/document/diff.ts";
 
 const pod = (name: string, spec: object = {}, metadata: object = {}): object => ({
   apiVersion: "v1",

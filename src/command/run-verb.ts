@@ -1,4 +1,4 @@
-// The interfaces for carrying out commands: stores of answers and ids, and one function for each verb.
+// How a verb is carried out: its arguments are read, and unknown or invalid ones are refused; one function for each verb.
 
 import { readValue } from "../api/schema/read-value.ts";
 import type { Commands as StoredCommands } from "../store/commands.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { trimMemory, untouchedFileMappings } from "../../../src/host/give-memory-back.ts";
+import { trimMemory, untouchedFileMappings } from "../../../src/host/trim-memory.ts";
 
 const block = (head: string, anonymous: number): string =>
   `${head}\nSize: 8 kB\nRss: 8 kB\nAnonymous:         ${anonymous} kB\nVmFlags: rd ex\n`;

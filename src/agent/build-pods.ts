@@ -21,7 +21,7 @@ import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
 import { type RuntimeHelper, nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
-import { LifecycleRunner } from "../runtime/lifecycle.ts";
+import { LifecycleRunner } from "../runtime/lifecycle-hooks.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";

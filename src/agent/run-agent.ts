@@ -28,7 +28,7 @@ import { LocalServer } from "../server/local-server.ts";
 import { Store } from "../store/store.ts";
 import { resolveIdentity } from "../node/identity.ts";
 import { Agent } from "./agent.ts";
-import { markClock, settleClock, type ClockAtStartOptions } from "../node/clock-at-start.ts";
+import { markClock, settleClock, type ClockAtStartOptions } from "../node/set-clock.ts";
 import type { Edges } from "../edges.ts";
 
 /** Set by the build: seconds since 1970 of its sources. */

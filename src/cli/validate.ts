@@ -7,7 +7,7 @@ import { formatPath, type FieldPath } from "../api/decode/field-path.ts";
 import { FindingsBudget } from "../api/decode/field-errors.ts";
 import { portConflict } from "../api/validation/host-ports.ts";
 import { objectKey, type LocalObject } from "../api/v1/object/local-object.ts";
-import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-object.ts";
+import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-config-map.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts";

@@ -16,7 +16,7 @@ import { running, type CommandOrder, type Runs } from "./run-verb.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
-import { restartable } from "../runtime/decide/running-restart.ts";
+import { restartable } from "../runtime/decide/restart-on-config-change.ts";
 
 export interface PodCommandsOptions {
   readonly facts: HoldFacts;

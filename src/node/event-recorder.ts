@@ -11,7 +11,7 @@ import type {
   EventObject,
 } from "../api/v1/events.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
-import { Events } from "../status/events.ts";
+import { Events } from "../status/event-correlator.ts";
 import { EventUplink } from "../upstream/report/event-uplink.ts";
 import type { Edges } from "../edges.ts";
 

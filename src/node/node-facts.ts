@@ -2,7 +2,7 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
-import type { NodeIdentity } from "../api/pod/node-object.ts";
+import type { NodeIdentity } from "../api/pod/node-config-map.ts";
 import { nodeAllocatable, nodeCapacity } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { NodeInfo } from "../source/admission/admit-pod.ts";

@@ -6,7 +6,7 @@ import type { FleetFacts } from "../protocol/groups.ts";
 import type { NodeCondition, NodeStatus, PodCondition } from "../api/v1/pod-status.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
-import { nameOf } from "../podworkers/plan.ts";
+import { nameOf } from "../podworkers/plan-workers.ts";
 import type { EventEntry } from "./events-list.ts";
 import { type ObjectEntry, objectEntries } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
@@ -21,7 +21,7 @@ import {
 } from "../volume/claim-directory.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import type { Edges } from "../edges.ts";
-import { timeConditions } from "./clock-floor.ts";
+import { timeConditions } from "./clock-behind.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { redactStatus, type Redactor } from "./redact.ts";
 import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";

@@ -10,7 +10,7 @@ import {
 import { list, map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
 import type { Pod } from "../api/v1/pod.ts";
-import { type NodeIdentity, nodeConfigMap } from "../api/pod/node-object.ts";
+import { type NodeIdentity, nodeConfigMap } from "../api/pod/node-config-map.ts";
 
 /** One effective object and its origin. */
 export interface ObjectEntry {

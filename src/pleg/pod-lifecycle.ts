@@ -10,7 +10,7 @@ import { messageOf } from "../lib/errors.ts";
 import { jitter } from "../lib/random.ts";
 import type { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { PodCache } from "./pod-cache.ts";
-import { changedPods } from "./relist.ts";
+import { changedPods, RELIST_DEADLINE_MS, RELIST_MS } from "./relist.ts";
 import { RecentExits } from "./recent-exits.ts";
 
 interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
@@ -21,8 +21,6 @@ interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly workers: { isBusy(uid: PodUID): boolean };
 }
 
-const RELIST_MS = 60_000;
-const RELIST_DEADLINE_MS = 120_000;
 /** Without a successful relist for this long the node is unhealthy. kubelet: relistThreshold */
 const STALE_MS = 180_000;
 const RESUBSCRIBE_MS = 1_000;

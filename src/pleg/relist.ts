@@ -1,8 +1,11 @@
-// Finds the pods that changed since they were observed. kubelet: generic PLEG
+// How often all pods are listed anew, and which have changed since they were observed. kubelet: generic PLEG
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodSummary } from "../runtime/observe/runtime-reader.ts";
+
+export const RELIST_MS = 60_000;
+export const RELIST_DEADLINE_MS = 120_000;
 
 /** UIDs whose sandboxes or containers appeared, disappeared or changed state. */
 export function changedPods(

@@ -5,7 +5,7 @@ import type { PodStatus } from "../api/v1/pod-status.ts";
 import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
 import { isConditionTrue } from "../api/pod/pod-summary.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
-import { nameOf } from "./plan.ts";
+import { nameOf } from "./plan-workers.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 
 /** The pods of this node, by namespace/name. */

@@ -4,7 +4,7 @@ import type { Edges } from "../edges.ts";
 import { podName } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import { planGarbage } from "../runtime/decide/garbage.ts";
+import { planGarbage } from "../runtime/decide/dead-containers.ts";
 import type { PodConfigs } from "../runtime/pod-configs.ts";
 import type { PodLook } from "./pod-sync-state.ts";
 

@@ -7,7 +7,7 @@ import type { PodUID } from "../api/v1/pod.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 import type { FileInfo, Files } from "../host/files.ts";
-import { nameOf, type PodIdentity } from "./plan.ts";
+import { nameOf, type PodIdentity } from "./plan-workers.ts";
 
 export interface PodCleanupOptions {
   readonly files: Files;

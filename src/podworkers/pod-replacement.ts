@@ -7,7 +7,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { hasBegun, unmetDependency, type DependencyView } from "./dependencies.ts";
-import { mayReplace, nameOf } from "./plan.ts";
+import { mayReplace, nameOf } from "./plan-workers.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {

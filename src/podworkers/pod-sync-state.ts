@@ -24,11 +24,11 @@ import {
   rememberKill,
   rememberRestart,
   type RestartMemory,
-} from "../runtime/decide/container-restart.ts";
+} from "../runtime/decide/crash-loop-backoff.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodAction } from "../runtime/decide/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
-import type { WaitingFact } from "../status/facts.ts";
+import type { WaitingFact } from "../status/pod-facts.ts";
 import type { KnownConfig } from "./refresh-config.ts";
 
 export interface PodSyncStateOptions extends Pick<Edges, "clock" | "log"> {

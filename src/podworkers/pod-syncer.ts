@@ -6,14 +6,14 @@ import { containerEvent, podEvent, type EventType, type RecordEvent } from "../a
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { earliest, type Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
-import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
-import { isComingBack } from "../runtime/decide/running-restart.ts";
+import { computePodActions, neverAgain } from "../runtime/decide/compute-pod-actions.ts";
+import { isComingBack } from "../runtime/decide/restart-on-config-change.ts";
 import { isFinished, usableSandbox } from "../runtime/observe/newest.ts";
 import type { ActionContext, KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
-import type { PodFacts } from "../status/facts.ts";
+import type { PodFacts } from "../status/pod-facts.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import { lookAtConfig, type PodObjects } from "./refresh-config.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./active-deadline.ts";

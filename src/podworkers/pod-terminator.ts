@@ -11,7 +11,7 @@ import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
 import type { Store } from "../store/store.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
-import { nameOf } from "./plan.ts";
+import { nameOf } from "./plan-workers.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 

@@ -9,7 +9,7 @@ import { messageOf, reasonOf } from "../lib/errors.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
-import { nameOf, type PodIdentity } from "./plan.ts";
+import { nameOf, type PodIdentity } from "./plan-workers.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 import { SyncBackoff } from "./sync-backoff.ts";

@@ -11,7 +11,7 @@ import {
 import type { PodUID } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
-import { nameOf, planWorkers, type PodIdentity } from "./plan.ts";
+import { nameOf, planWorkers, type PodIdentity } from "./plan-workers.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { StatusPublisher } from "./publish-status.ts";

@@ -6,7 +6,7 @@ import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import type { AdmissionRank } from "../source/admission/admission.ts";
 import { StatusManager } from "../status/status-manager.ts";
-import { nameOf } from "./plan.ts";
+import { nameOf } from "./plan-workers.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { CONFIG_ERROR } from "../lib/errors.ts";

@@ -5,8 +5,8 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
-import type { PodFacts } from "../status/facts.ts";
-import { generatePodStatus } from "../status/generate.ts";
+import type { PodFacts } from "../status/pod-facts.ts";
+import { generatePodStatus } from "../status/generate-pod-status.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 

@@ -3,7 +3,7 @@
 
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
-import { requireParts } from "../runtime/cri-config/volume-parts.ts";
+import { requireParts } from "../runtime/cri-config/container-sub-paths.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
 import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
@@ -13,7 +13,7 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
-import { configDigests } from "../runtime/decide/config-changes.ts";
+import { configDigests } from "../runtime/decide/config-digest.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 
 /** The ConfigMaps and Secrets of this node's pods. */

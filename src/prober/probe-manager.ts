@@ -17,7 +17,7 @@ import {
   isGated,
   whileTerminating,
   type ProbeState,
-} from "./probe-state.ts";
+} from "./probe-thresholds.ts";
 import {
   firstProbe,
   giveUpAt,

@@ -7,8 +7,8 @@ import { referencesOf } from "../api/pod/object-references.ts";
 import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { restartsOnConfigChange } from "../api/pod/pod-annotations.ts";
 import { allContainers } from "../api/v1/pod.ts";
-import { configDigests, configText } from "../runtime/decide/config-changes.ts";
-import { hasChanged, readers as followers } from "../runtime/decide/running-restart.ts";
+import { configDigests, configText } from "../runtime/decide/config-digest.ts";
+import { hasChanged, readers as followers } from "../runtime/decide/restart-on-config-change.ts";
 
 interface FreshnessFacts {
   readonly objects: LocalObjects;

@@ -12,7 +12,7 @@ import {
   type LocalObjects,
   objectsBy,
 } from "../api/v1/object/local-object.ts";
-import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
+import { NODE_CONFIG_MAP } from "../api/pod/node-config-map.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { GoodCopy, Revision, RolloutState } from "../api/pod/rollout.ts";
 import { type JsonObject, parseJson } from "../lib/json.ts";

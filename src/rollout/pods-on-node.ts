@@ -6,7 +6,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { ImageLedger } from "../image/pull-results.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
-import { nameOf } from "../podworkers/plan.ts";
+import { nameOf } from "../podworkers/plan-workers.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { StatusManager } from "../status/status-manager.ts";

@@ -15,8 +15,8 @@ import { aborted } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Edges } from "../edges.ts";
 import { StopBudget, type GracePeriod } from "./grace-period.ts";
-import { hookAddress } from "./lifecycle-target.ts";
-import type { LifecycleRunner } from "./lifecycle.ts";
+import { hookAddress } from "./hook-request.ts";
+import type { LifecycleRunner } from "./lifecycle-hooks.ts";
 import { isLive } from "./observe/newest.ts";
 import { stopFacts, stopTurns, type StopFacts } from "./decide/stop-order.ts";
 

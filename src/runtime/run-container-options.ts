@@ -8,11 +8,11 @@ import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../l
 import type { ActionInput, ContainerFacts, SandboxRef } from "./decide/action-input.ts";
 import type { RuntimeHelper } from "./runtime-helper.ts";
 import type { PodConfigs } from "./pod-configs.ts";
-import { configText } from "./decide/config-changes.ts";
+import { configText } from "./decide/config-digest.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import { hostNetworkHostsFile, podHostname, podHostsFile } from "./cri-config/pod-hosts.ts";
-import { subPathOf } from "./cri-config/volume-parts.ts";
+import { subPathOf } from "./cri-config/container-sub-paths.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { VolumeMount, SubPath } from "../api/v1/volume-mounts.ts";

@@ -16,7 +16,7 @@ import type { PodConfigs } from "./pod-configs.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
 import type { RunOptionsGenerator } from "./run-container-options.ts";
 import { asWritten } from "./cri-config/expansion.ts";
-import type { LifecycleRunner } from "./lifecycle.ts";
+import type { LifecycleRunner } from "./lifecycle-hooks.ts";
 import { findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 

@@ -1,7 +1,7 @@
 // What the node should run: the snapshots of all sources, merged by precedence. kubelet: PodConfig
 
 import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
-import { reservedError } from "../api/pod/node-object.ts";
+import { reservedError } from "../api/pod/node-config-map.ts";
 import { type DesiredObject, objectKey } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { firstOfEach } from "../lib/compare.ts";

@@ -6,7 +6,7 @@ import {
   type LocalObjects,
   objectsBy,
 } from "../api/v1/object/local-object.ts";
-import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
+import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-config-map.ts";
 import { mayUse, type Reader } from "./object-access.ts";
 import { isSameList, sameValue } from "../lib/compare.ts";
 

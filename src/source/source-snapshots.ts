@@ -8,7 +8,7 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
-import type { NodeIdentity } from "../api/pod/node-object.ts";
+import type { NodeIdentity } from "../api/pod/node-config-map.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";

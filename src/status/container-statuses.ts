@@ -20,10 +20,11 @@ import {
   statusNamed,
   CREATING,
 } from "./container-state.ts";
-import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
+import { type PodFacts, isEnding, startsAgain } from "./pod-facts.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
 import { withoutUndefined } from "../lib/json.ts";
+import { sharedMessage } from "../runtime/observe/termination-message.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
@@ -78,20 +79,6 @@ function statusOf(
   const { spec } = input.pod;
   const verdicts = newest === undefined ? undefined : input.facts.probes?.[newest.id];
   return { ...status, ...startedAndReady({ spec, container, state: status.state, verdicts }) };
-}
-
-/** Of all containers of a pod together. kubelet: MaxPodTerminationMessageLogLength */
-const POD_BYTES = 12 * 1024;
-
-/** The beginning of `message` that fits if `containers` (init containers too) share the room evenly. kubelet: normalizeStatus */
-export function sharedMessage(message: string, containers: number): string {
-  const share = Math.floor(POD_BYTES / Math.max(1, containers));
-  const bytes = new TextEncoder().encode(message);
-  if (bytes.length <= share) return message;
-  // A character that is cut in two is left out.
-  let end = share;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return new TextDecoder().decode(bytes.subarray(0, end));
 }
 
 interface Known {

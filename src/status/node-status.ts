@@ -2,7 +2,7 @@
 
 import type { NodeCondition, NodeStatus } from "../api/v1/pod-status.ts";
 import type { MachineFacts } from "../host/machine.ts";
-import { timed } from "./conditions.ts";
+import { timed } from "./pod-conditions.ts";
 
 export interface NodeRuntime {
   readonly name: string;

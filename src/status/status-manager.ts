@@ -3,7 +3,7 @@
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { sameValue } from "../lib/compare.ts";
-import { isTerminal } from "./phase.ts";
+import { isTerminal } from "./pod-phase.ts";
 import { withoutUndefined } from "../lib/json.ts";
 
 export interface PodStatusEntry {

@@ -5,44 +5,44 @@ import type { Mutation } from "./mutations.ts";
 export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "config restarts do not wait for each other",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: "if (waits && container.name !== context.configRestarting) continue;",
     replacement: "",
   },
   {
     name: "config restarts run in reverse order",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: "for (const container of readers(pod)) {",
     replacement: "for (const container of readers(pod).toReversed()) {",
   },
   {
     name: "a config restart reuses the attempt number",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: 'return [killOf(running, "ConfigChanged"), startAction(container, observed)];',
     replacement:
       'return [killOf(running, "ConfigChanged"), { ...startAction(container, observed), attempt: running.attempt }];',
   },
   {
     name: "config digests of different keys are compared",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: "return maker !== undefined && maker === makerOf(current);",
     replacement: "return maker !== undefined;",
   },
   {
     name: "a config change restarts containers with restartPolicy Never",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: 'restartPolicyOf(pod.spec, container) !== "Never"',
     replacement: "restartPolicyOf(pod.spec, container) !== undefined",
   },
   {
     name: "the annotation that disables config restarts is ignored",
-    file: "src/runtime/decide/running-restart.ts",
+    file: "src/runtime/decide/restart-on-config-change.ts",
     search: "if (!restartsOnConfigChange(pod)) return [];",
     replacement: "",
   },
   {
     name: "deleting an object restarts its readers",
-    file: "src/runtime/decide/config-changes.ts",
+    file: "src/runtime/decide/config-digest.ts",
     search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
@@ -58,7 +58,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an optional object that is not loaded yet counts as missing",
-    file: "src/runtime/decide/config-changes.ts",
+    file: "src/runtime/decide/config-digest.ts",
     search: "if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};",
     replacement: "if (missing.some(({ optional }) => !optional)) return {};",
   },

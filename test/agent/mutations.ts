@@ -30,7 +30,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "restart back-off is skipped",
-    file: "src/runtime/decide/container-restart.ts",
+    file: "src/runtime/decide/crash-loop-backoff.ts",
     search: "return memory.exit.seenAt + memory.backoff.delay;",
     replacement: "return memory.exit.seenAt;",
   },
@@ -115,7 +115,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "app containers do not wait for init containers",
-    file: "src/runtime/decide/pod-actions.ts",
+    file: "src/runtime/decide/compute-pod-actions.ts",
     search: "if (!init.isInitialized) return [...clean, ...init.actions];",
     replacement: "",
   },
@@ -167,7 +167,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "failureThreshold is ignored",
-    file: "src/prober/probe-state.ts",
+    file: "src/prober/probe-thresholds.ts",
     search: "const outcome = run >= needed ? result : state.outcome;",
     replacement: "const outcome = result;",
   },
@@ -179,7 +179,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "garbage collection removes the newest dead containers",
-    file: "src/runtime/decide/garbage.ts",
+    file: "src/runtime/decide/dead-containers.ts",
     search: "if (before < 2 || isRecord) kept.add(id);",
     replacement: "if (before < 0 && isRecord) kept.add(id);",
   },

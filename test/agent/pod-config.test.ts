@@ -6,7 +6,7 @@ import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
 import { LABEL } from "../../src/api/pod/labels.ts";
 import type { Probe } from "../../src/api/v1/probe.ts";
 import type { Pod } from "../../src/api/v1/pod.ts";
-import { configDigests } from "../../src/runtime/decide/config-changes.ts";
+import { configDigests } from "../../src/runtime/decide/config-digest.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../fakes/local-objects.ts";

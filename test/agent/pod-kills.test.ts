@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
 import type { Probe } from "../../src/api/v1/probe.ts";
-import { configDigests } from "../../src/runtime/decide/config-changes.ts";
+import { configDigests } from "../../src/runtime/decide/config-digest.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { localObjects } from "../fakes/local-objects.ts";
 import { PodWorld, pod } from "./pod-world.ts";

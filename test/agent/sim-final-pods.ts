@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LABEL } from "../../src/api/pod/labels.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import { planGarbage } from "../../src/runtime/decide/garbage.ts";
+import { planGarbage } from "../../src/runtime/decide/dead-containers.ts";
 import { RuntimeReader } from "../../src/runtime/observe/runtime-reader.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
 import { NO_TERMINATION_FILES } from "../fakes/plain-world.ts";

@@ -127,13 +127,13 @@ export const LIFE_PROOFS: readonly Proof[] = [
   {
     fields: ofProbes("successThreshold"),
     proof: "here",
-    test: "test/unit/prober/probe-state.test.ts",
+    test: "test/unit/prober/probe-thresholds.test.ts",
     title: "of readiness needs as many successes as its threshold",
   },
   {
     fields: ofProbes("failureThreshold"),
     proof: "here",
-    test: "test/unit/prober/probe-state.test.ts",
+    test: "test/unit/prober/probe-thresholds.test.ts",
     title: "of liveness fails at its threshold and then asks no more",
   },
   {
@@ -166,7 +166,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
   {
     fields: below(LIFECYCLE, "postStart.httpGet", "preStop.httpGet"),
     proof: "here",
-    test: "test/component/runtime/lifecycle.test.ts",
+    test: "test/component/runtime/lifecycle-hooks.test.ts",
     title: "takes any answer: %d",
   },
   {
@@ -174,7 +174,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
       below(`${LIFECYCLE}.${hook}`, ...HTTP_GET, "httpGet.httpHeaders.*"),
     ),
     proof: "here",
-    test: "test/unit/runtime/lifecycle-target.test.ts",
+    test: "test/unit/runtime/hook-request.test.ts",
     title: "a host of its own replaces the pod's address",
   },
   {
@@ -186,7 +186,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
       "preStop.sleep.*",
     ),
     proof: "here",
-    test: "test/component/runtime/lifecycle.test.ts",
+    test: "test/component/runtime/lifecycle-hooks.test.ts",
     title: "is woken by the end of its time",
   },
   {

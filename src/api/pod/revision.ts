@@ -5,7 +5,7 @@ import { canonicalJson } from "../../lib/json.ts";
 import type { DesiredPod } from "./desired-pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";
 import type { LocalObjects } from "../v1/object/local-object.ts";
-import { NODE_CONFIG_MAP } from "./node-object.ts";
+import { NODE_CONFIG_MAP } from "./node-config-map.ts";
 import { referencesOf } from "./object-references.ts";
 import type { Revision } from "./rollout.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";

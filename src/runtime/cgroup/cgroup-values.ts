@@ -5,7 +5,7 @@ import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { CgroupController, CgroupValue } from "../../host/cgroups.ts";
-import { cpuQuota, cpuShares, QUOTA_PERIOD, kernelPageSize } from "./linux-resources.ts";
+import { cpuQuota, cpuShares, QUOTA_PERIOD, kernelPageSize } from "./container-resources.ts";
 
 export interface PodCgroupFacts {
   readonly version: 1 | 2;

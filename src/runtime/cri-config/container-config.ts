@@ -10,7 +10,7 @@ import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { unsupported } from "./features.ts";
-import { linuxResources, type ResourcePolicy } from "../cgroup/linux-resources.ts";
+import { linuxResources, type ResourcePolicy } from "../cgroup/container-resources.ts";
 import {
   containerSecurityContext,
   type LocalImage,

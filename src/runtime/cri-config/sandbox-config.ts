@@ -15,7 +15,7 @@ import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-co
 import type { ContainerPort, PortProtocol } from "../../api/v1/container-ports.ts";
 import { idRangeText, requireUserNamespaces } from "./namespaces.ts";
 import type { DnsConfig } from "./pod-dns.ts";
-import { sandboxResources } from "../cgroup/linux-resources.ts";
+import { sandboxResources } from "../cgroup/container-resources.ts";
 import { AgentError } from "../../lib/errors.ts";
 
 export interface SandboxFacts extends SandboxSecurityFacts {

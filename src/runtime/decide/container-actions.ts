@@ -8,7 +8,7 @@ import {
 import type { Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
-import { restartTime, shouldRestart } from "./container-restart.ts";
+import { restartTime, shouldRestart } from "./crash-loop-backoff.ts";
 import { nextAttempt } from "../observe/newest.ts";
 import type { Container } from "../../api/v1/container.ts";
 

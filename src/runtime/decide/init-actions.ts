@@ -4,7 +4,7 @@ import type { ObservedContainer } from "../../api/pod/observed-pod.ts";
 import { isSidecar, type Pod } from "../../api/v1/pod.ts";
 import type { PodAction, InSandbox } from "./pod-action.ts";
 import { containerActions, hasStarted, startAnew } from "./container-actions.ts";
-import { shouldRestart } from "./container-restart.ts";
+import { shouldRestart } from "./crash-loop-backoff.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 export interface InitDecision {

@@ -1,7 +1,7 @@
 // The actions on a pod in the runtime, and the facts that deciding on them needs.
 
 import type { Monotonic } from "../../lib/clock.ts";
-import type { RestartMemory } from "./container-restart.ts";
+import type { RestartMemory } from "./crash-loop-backoff.ts";
 import type { ProbeVerdicts } from "../../api/v1/probe.ts";
 import type { ObservedPod, ObservedSandbox } from "../../api/pod/observed-pod.ts";
 

@@ -9,7 +9,7 @@ import {
   newestContainer,
 } from "../../api/pod/observed-pod.ts";
 import type { Pod } from "../../api/v1/pod.ts";
-import { shouldRestart, type RestartMemory } from "../decide/container-restart.ts";
+import { shouldRestart, type RestartMemory } from "../decide/crash-loop-backoff.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 /**

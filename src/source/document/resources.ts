@@ -7,7 +7,7 @@ import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
 import { portConflict } from "../../api/validation/host-ports.ts";
 import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.ts";
-import { reservedError } from "../../api/pod/node-object.ts";
+import { reservedError } from "../../api/pod/node-config-map.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";

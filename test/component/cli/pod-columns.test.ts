@@ -10,8 +10,8 @@ import { isListOf, isPod } from "../../../src/cli/api-views.ts";
 import { rowOf } from "../../../src/cli/get/resource-type.ts";
 import { PODS } from "../../../src/cli/get/resources.ts";
 import { podList } from "../../../src/node/pod-list.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
-import { generatePodStatus } from "../../../src/status/generate.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
+import { generatePodStatus } from "../../../src/status/generate-pod-status.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const NOW = 65_000;

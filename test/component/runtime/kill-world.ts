@@ -7,7 +7,7 @@ import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge
 import { createLogger } from "../../../src/lib/logger.ts";
 import { containerConfig } from "../../../src/runtime/cri-config/container-config.ts";
 import { PodKiller } from "../../../src/runtime/kill-pod.ts";
-import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
+import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
 import { RuntimeReader } from "../../../src/runtime/observe/runtime-reader.ts";
 import { sandboxConfig } from "../../../src/runtime/cri-config/sandbox-config.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";

@@ -23,7 +23,7 @@ import { valuesOf } from "../../../src/runtime/cri-config/environment.ts";
 import { expand } from "../../../src/runtime/cri-config/expansion.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
 import { PodKiller } from "../../../src/runtime/kill-pod.ts";
-import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
+import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
 import { PodRuntime } from "../../../src/runtime/pod-runtime.ts";
 import { ContainerStarter } from "../../../src/runtime/start-container.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";

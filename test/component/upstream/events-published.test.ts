@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { Events } from "../../../src/status/events.ts";
+import { Events } from "../../../src/status/event-correlator.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
 import type { EventBatch, WireEvent } from "../../../src/upstream/report/event-batch.ts";

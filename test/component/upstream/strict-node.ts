@@ -9,7 +9,7 @@ import type { NodeCondition } from "../../../src/api/v1/pod-status.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttLink } from "../../../src/mqtt/mqtt-link.ts";
-import { Events } from "../../../src/status/events.ts";
+import { Events } from "../../../src/status/event-correlator.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 
 import { configFreshness } from "../../../src/rollout/config-freshness.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
-import { configDigests } from "../../../src/runtime/decide/config-changes.ts";
+import { configDigests } from "../../../src/runtime/decide/config-digest.ts";
 import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 

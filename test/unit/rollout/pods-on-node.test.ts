@@ -5,7 +5,7 @@ import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { PodUID } from "../../../src/api/v1/pod.ts";
 import { PodsOnNode } from "../../../src/rollout/pods-on-node.ts";
-import { configDigests } from "../../../src/runtime/decide/config-changes.ts";
+import { configDigests } from "../../../src/runtime/decide/config-digest.ts";
 import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { RUNNING, aContainerStatus, aStatus, exited } from "../upstream/health.ts";

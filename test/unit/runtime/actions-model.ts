@@ -11,16 +11,16 @@ import {
 import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
 import type { ContainerVerdicts } from "../../../src/api/v1/probe.ts";
 import { restartsAfter, restartsAfterKill } from "../../../src/api/pod/restart-policy.ts";
-import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
-import { isComingBack } from "../../../src/runtime/decide/running-restart.ts";
+import { computePodActions } from "../../../src/runtime/decide/compute-pod-actions.ts";
+import { isComingBack } from "../../../src/runtime/decide/restart-on-config-change.ts";
 import {
   crashLoopPolicy,
   rememberExit,
   rememberKill,
   rememberRestart,
   type RestartMemory,
-} from "../../../src/runtime/decide/container-restart.ts";
-import { planGarbage } from "../../../src/runtime/decide/garbage.ts";
+} from "../../../src/runtime/decide/crash-loop-backoff.ts";
+import { planGarbage } from "../../../src/runtime/decide/dead-containers.ts";
 import { usableSandbox } from "../../../src/runtime/observe/newest.ts";
 import type { ActionContext, PodAction } from "../../../src/runtime/decide/pod-action.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
-import { computePodActions, neverAgain } from "../../../src/runtime/decide/pod-actions.ts";
+import { computePodActions, neverAgain } from "../../../src/runtime/decide/compute-pod-actions.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { PodModel } from "./actions-model.ts";
 import { CALM, PROBE } from "./actions-table.ts";

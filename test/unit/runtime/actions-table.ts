@@ -5,7 +5,7 @@ import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observ
 import type { Probe } from "../../../src/api/v1/probe.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { allContainers } from "../../../src/api/v1/pod.ts";
-import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
+import { computePodActions } from "../../../src/runtime/decide/compute-pod-actions.ts";
 import type {
   ActionContext,
   KillReason,

@@ -4,7 +4,7 @@ import type { ContainerState, ContainerStatus } from "../../../src/api/v1/pod-st
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { RestartPolicy } from "../../../src/api/v1/pod.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 function exited(exitCode: number, more: Partial<ObservedContainer> = {}): ObservedContainer {

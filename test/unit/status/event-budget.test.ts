@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { takeToken, type TokenBucket } from "../../../src/lib/token-bucket.ts";
-import { EVENT_BUDGET } from "../../../src/status/events.ts";
+import { EVENT_BUDGET } from "../../../src/status/event-correlator.ts";
 
 const MINUTE = 60_000;
 

@@ -7,7 +7,7 @@ import type {
 } from "../../../src/api/v1/pod-status.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 /** Two init containers, one sidecar between them, one app container. */

@@ -4,9 +4,9 @@ import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observ
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { ProbeOutcome } from "../../../src/api/v1/probe.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
-import { generatePodStatus } from "../../../src/status/generate.ts";
-import { isTerminal } from "../../../src/status/phase.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
+import { generatePodStatus } from "../../../src/status/generate-pod-status.ts";
+import { isTerminal } from "../../../src/status/pod-phase.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-object.ts";
+import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-config-map.ts";
 import { mayUse } from "../../../../src/source/object-access.ts";
 import { ROOMY } from "../../../fakes/a-node.ts";
 import { mergeSnapshots } from "../../../../src/source/merge-sources.ts";

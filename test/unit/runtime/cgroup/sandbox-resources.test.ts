@@ -3,7 +3,7 @@ import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
-import { sandboxResources } from "../../../../src/runtime/cgroup/linux-resources.ts";
+import { sandboxResources } from "../../../../src/runtime/cgroup/container-resources.ts";
 
 const wanting = (requests: ResourceList, limits: ResourceList): Container =>
   aContainer("a", { resources: { requests, limits } });

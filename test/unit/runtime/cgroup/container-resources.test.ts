@@ -7,7 +7,7 @@ import {
   linuxResources,
   oomScoreAdj,
   type LinuxFacts,
-} from "../../../../src/runtime/cgroup/linux-resources.ts";
+} from "../../../../src/runtime/cgroup/container-resources.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";

@@ -9,7 +9,7 @@ import {
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
-import { configActions, requestedActions } from "./running-restart.ts";
+import { configActions, requestedActions } from "./restart-on-config-change.ts";
 import { initActions } from "./init-actions.ts";
 import { isFinished, isLive, usableSandbox } from "../observe/newest.ts";
 import type { ActionContext, KillReason, PodAction, InSandbox } from "./pod-action.ts";

@@ -5,7 +5,11 @@ import {
   type SourceName,
   type Removal,
 } from "../../../src/api/pod/desired-pod.ts";
-import { planWorkers, type PlanInput, type WorkerFacts } from "../../../src/podworkers/plan.ts";
+import {
+  planWorkers,
+  type PlanInput,
+  type WorkerFacts,
+} from "../../../src/podworkers/plan-workers.ts";
 import { aDesiredPod, aPod, aSandbox, anObservedPod, UID } from "../../fakes/a-pod.ts";
 
 const web = aDesiredPod();

@@ -6,10 +6,10 @@ import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/v1/pod-st
 import type { Pod } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import { podConditions, timed } from "./conditions.ts";
+import { podConditions, timed } from "./pod-conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
-import { type PodFacts, isEnding } from "./facts.ts";
-import { isTerminal, podPhase } from "./phase.ts";
+import { type PodFacts, isEnding } from "./pod-facts.ts";
+import { isTerminal, podPhase } from "./pod-phase.ts";
 import { withoutUndefined } from "../lib/json.ts";
 
 export interface GenerateInput {

@@ -1,4 +1,4 @@
-// Decides whether the wall clock is certainly behind, and when its time is stored.
+// The condition `ClockBehind`: whether the wall clock is certainly behind. If it is synchronised, expired documents instead.
 
 import type { Edges } from "../edges.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
@@ -25,14 +25,4 @@ export function timeConditions(
   const now = edges.clock.now();
   if (edges.clockSynchronised()) return staleConditions(documents, now);
   return behindConditions(now, edges.clockFloor.at);
-}
-
-const MARK_APART_MS = 3_600_000;
-
-/**
- * Whether the time should be stored with another write: at most hourly, because each changes a page of the database. A mark
- * in the future was wrong.
- */
-export function markIsDue(now: number, marked: number | undefined): boolean {
-  return marked === undefined || now < marked || now >= marked + MARK_APART_MS;
 }

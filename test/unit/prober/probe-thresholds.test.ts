@@ -7,7 +7,7 @@ import {
   isGated,
   whileTerminating,
   type ProbeState,
-} from "../../../src/prober/probe-state.ts";
+} from "../../../src/prober/probe-thresholds.ts";
 import type { ProbeKind, ProbeOutcome } from "../../../src/api/v1/probe.ts";
 
 type Answer = "Success" | "Failure";

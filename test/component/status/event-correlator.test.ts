@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { NewEvent, RecordedEvent } from "../../../src/api/v1/events.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { Events } from "../../../src/status/events.ts";
+import { Events } from "../../../src/status/event-correlator.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const web = { kind: "Pod", namespace: "default", name: "web" };

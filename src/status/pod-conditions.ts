@@ -10,7 +10,7 @@ import type {
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import type { PodFacts } from "./facts.ts";
+import type { PodFacts } from "./pod-facts.ts";
 import { hasRun } from "./container-state.ts";
 
 /** A condition without the time of its last change. */

@@ -10,7 +10,7 @@ import {
   restartTime,
   shouldRestart,
   type RestartMemory,
-} from "../../../../src/runtime/decide/container-restart.ts";
+} from "../../../../src/runtime/decide/crash-loop-backoff.ts";
 import { anInstance, aPod } from "../../../fakes/a-pod.ts";
 
 const policy = crashLoopPolicy(300_000);

@@ -8,7 +8,7 @@ import {
   hookRequest,
   plainRequest,
   type HookTarget,
-} from "../../../src/runtime/lifecycle-target.ts";
+} from "../../../src/runtime/hook-request.ts";
 import { aSandbox } from "../../fakes/a-pod.ts";
 
 const target: HookTarget = {

@@ -6,7 +6,7 @@ import { configInputs } from "../../api/pod/config-inputs.ts";
 import { referencesOf } from "../../api/pod/object-references.ts";
 import { allContainers, type Pod } from "../../api/v1/pod.ts";
 import { resolveEnvironment } from "../cri-config/environment.ts";
-import { requireParts } from "../cri-config/volume-parts.ts";
+import { requireParts } from "../cri-config/container-sub-paths.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 export interface DigestFacts {

@@ -1,10 +1,9 @@
-// Performs: steps a system clock that is behind forward at the start, and stores times at which it was synchronised.
+// Performs: `setClock`: steps a system clock that is behind forward at the start, and stores times at which it was synchronised.
 
 import type { Edges } from "../edges.ts";
 import { rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { ClockMark } from "../store/meta.ts";
-import { markIsDue } from "./clock-floor.ts";
 
 export interface ClockAtStartOptions extends Pick<Edges, "clock" | "log"> {
   readonly mark: ClockMark;
@@ -44,4 +43,14 @@ export function markClock({ clock, log, mark, synchronised }: ClockAtStartOption
   } catch (error) {
     log.warn("cannot store the time for the next start", { error: messageOf(error) });
   }
+}
+
+const MARK_APART_MS = 3_600_000;
+
+/**
+ * Whether the time should be stored with another write: at most hourly, because each changes a page of the database. A mark
+ * in the future was wrong.
+ */
+export function markIsDue(now: number, marked: number | undefined): boolean {
+  return marked === undefined || now < marked || now >= marked + MARK_APART_MS;
 }

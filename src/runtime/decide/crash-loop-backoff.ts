@@ -1,4 +1,4 @@
-// Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
+// Decides whether and when a container that has exited starts again: the restart policy, then the crash loop back-off. kubelet: ShouldContainerBeRestarted, doBackOff
 
 import type { ObservedContainer, KilledInstance } from "../../api/pod/observed-pod.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";

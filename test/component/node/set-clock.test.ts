@@ -2,7 +2,7 @@
 
 import { totalChanges } from "../../fakes/in-the-store.ts";
 import { afterEach, expect, test } from "bun:test";
-import { markClock, settleClock } from "../../../src/node/clock-at-start.ts";
+import { markClock, settleClock } from "../../../src/node/set-clock.ts";
 import { setRealTime } from "../../../src/host/libc.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Store } from "../../../src/store/store.ts";

@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { CallOptions } from "../../../src/cri/grpc.ts";
-import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
+import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
 import { type LifecycleHandler } from "../../../src/api/v1/lifecycle.ts";

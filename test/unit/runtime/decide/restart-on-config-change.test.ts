@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
-import { computePodActions } from "../../../../src/runtime/decide/pod-actions.ts";
-import { isComingBack } from "../../../../src/runtime/decide/running-restart.ts";
+import { computePodActions } from "../../../../src/runtime/decide/compute-pod-actions.ts";
+import { isComingBack } from "../../../../src/runtime/decide/restart-on-config-change.ts";
 import type { ActionContext, PodAction } from "../../../../src/runtime/decide/pod-action.ts";
 import { aContainer, aPod, anInstance } from "../../../fakes/a-pod.ts";
 import {

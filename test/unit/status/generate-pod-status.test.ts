@@ -3,8 +3,8 @@ import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { ContainerStatus, PodCondition, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import { generatePodStatus } from "../../../src/status/generate.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
+import { generatePodStatus } from "../../../src/status/generate-pod-status.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
 import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");

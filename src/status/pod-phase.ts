@@ -4,7 +4,7 @@ import type { PodContainerStatuses, PodPhase } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
 import { lastEnd, statusNamed } from "./container-state.ts";
-import { type PodFacts, startsAgain } from "./facts.ts";
+import { type PodFacts, startsAgain } from "./pod-facts.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface PhaseInput {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { sharedMessage } from "../../../src/status/container-statuses.ts";
+import { sharedMessage } from "../../../../src/runtime/observe/termination-message.ts";
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 

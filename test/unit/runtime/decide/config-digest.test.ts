@@ -3,7 +3,7 @@ import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { ProjectedSource } from "../../../../src/api/v1/projected-volumes.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";
-import { configDigests, configText } from "../../../../src/runtime/decide/config-changes.ts";
+import { configDigests, configText } from "../../../../src/runtime/decide/config-digest.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";

@@ -8,7 +8,7 @@ import type {
   PodPhase,
 } from "../../../src/api/v1/pod-status.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
-import { podConditions, timed, type ConditionsInput } from "../../../src/status/conditions.ts";
+import { podConditions, timed, type ConditionsInput } from "../../../src/status/pod-conditions.ts";
 import { aContainer, aPod, aSandbox, anObservedPod } from "../../fakes/a-pod.ts";
 
 const running: ContainerState = { running: { startedAt: "" } };

@@ -12,7 +12,7 @@ import {
   hookRequest,
   plainRequest,
   type HookTarget,
-} from "./lifecycle-target.ts";
+} from "./hook-request.ts";
 import { type LifecycleHandler, type SleepHandler } from "../api/v1/lifecycle.ts";
 
 export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {

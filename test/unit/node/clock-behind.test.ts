@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 
 import type { NodeCondition } from "../../../src/api/v1/pod-status.ts";
 import { ClockFloor } from "../../../src/lib/clock.ts";
-import { markIsDue, timeConditions } from "../../../src/node/clock-floor.ts";
+import { timeConditions } from "../../../src/node/clock-behind.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { markIsDue } from "../../../src/node/set-clock.ts";
 
 const BUILT = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;

@@ -10,7 +10,7 @@ import { restartsOnConfigChange } from "../../api/pod/pod-annotations.ts";
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartPolicyOf } from "../../api/pod/restart-policy.ts";
 import { hasStarted, killOf, startAction, whyReplace } from "./container-actions.ts";
-import { shouldRestart } from "./container-restart.ts";
+import { shouldRestart } from "./crash-loop-backoff.ts";
 import type { ActionContext, PodAction, InSandbox } from "./pod-action.ts";
 import type { Container } from "../../api/v1/container.ts";
 

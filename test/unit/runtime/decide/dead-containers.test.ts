@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type ObservedPod, lastUsedSandbox } from "../../../../src/api/pod/observed-pod.ts";
-import { planGarbage } from "../../../../src/runtime/decide/garbage.ts";
+import { planGarbage } from "../../../../src/runtime/decide/dead-containers.ts";
 import { isLive, highestLogAttempt } from "../../../../src/runtime/observe/newest.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../../fakes/a-pod.ts";
 

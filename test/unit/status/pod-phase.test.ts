@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import type { ContainerState, ContainerStatus, PodPhase } from "../../../src/api/v1/pod-status.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { RestartPolicy } from "../../../src/api/v1/pod.ts";
-import type { PodFacts } from "../../../src/status/facts.ts";
-import { podPhase } from "../../../src/status/phase.ts";
+import type { PodFacts } from "../../../src/status/pod-facts.ts";
+import { podPhase } from "../../../src/status/pod-phase.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
 

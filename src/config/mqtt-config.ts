@@ -1,6 +1,6 @@
 // `mqtt` of the agent's configuration: the broker, the node's place in the fleet, and what documents may ask for.
 
-import { forbidden, required, type Node } from "../api/decode/field-reader.ts";
+import { forbidden, required, type Node, invalidAt } from "../api/decode/field-reader.ts";
 import { refused } from "../api/decode/field-rules.ts";
 import {
   boolean,
@@ -10,22 +10,79 @@ import {
   unread,
   type Decoded,
   type ObjectOf,
+  listOf,
 } from "../api/schema/codec.ts";
-import { between, duration } from "../api/schema/values.ts";
+import { between, duration, filledText } from "../api/schema/values.ts";
 import { GROUPS } from "../protocol/groups.ts";
-import {
-  brokerUrl,
-  labelValue,
-  path,
-  podStatus,
-  protocolVersion,
-  text,
-  texts,
-  topicRoot,
-} from "./config-values.ts";
+import { labelValue, path, text } from "./config-values.ts";
+import { isTopicRoot } from "../protocol/mqtt-topics.ts";
+import type { Field, Type } from "../api/schema/type.ts";
 
 /** Reserved by the design: refused, so that no one relies on it. */
 export const NOT_YET = refused({ code: "NotSupported", message: "not supported yet; remove it" });
+
+/** One or two topic levels without wildcards. */
+const topicRoot = fieldOf(
+  filledText((root) =>
+    isTopicRoot(root) ? undefined : "must be one or two topic levels such as agent/v1",
+  ),
+);
+
+/** At least one text; undefined if it is not written: an empty list would allow nothing, or everything. */
+function texts(about: string): Field<readonly string[] | undefined> {
+  return fieldOf(listOf(filledText()))({
+    about,
+    keep: true,
+    check: (list) => (list.length === 0 ? "must contain at least one text" : undefined),
+    schema: { minItems: 1 },
+  });
+}
+
+/** A bare `off` in a file is the boolean false of YAML 1.1. */
+const podStatus: Type<"retained" | "off"> = {
+  name: "string",
+  read(at) {
+    if (at.value === "retained") return "retained";
+    return at.value === "off" || at.value === false
+      ? "off"
+      : invalidAt(at, "must be retained or off");
+  },
+  write: (value) => value,
+  schema: () => ({ enum: ["retained", "off", false, null] }),
+};
+
+const protocolVersion: Type<4 | 5> = {
+  name: "integer",
+  read: (at) => (at.value === 4 || at.value === 5 ? at.value : invalidAt(at, "must be 4 or 5")),
+  write: (value) => value,
+  schema: () => ({ enum: [4, 5, null] }),
+};
+
+const URL_SCHEMES = ["mqtt:", "mqtts:", "ws:", "wss:"];
+
+/** The address of a broker. Its user and password are refused, and never repeated in an error, which may reach a log. */
+const brokerUrl: Type<string> = {
+  name: "string",
+  read({ findings, path, value }) {
+    const written: unknown = typeof value === "string" ? value.replace(/\/\/.*@/, "//…@") : value;
+    const error = brokerUrlError(value);
+    if (error === undefined && typeof value === "string") return value;
+    findings.invalid(path, written, error ?? "");
+    return undefined;
+  },
+  write: (value) => value,
+  schema: () => ({ type: ["string", "null"], pattern: "^(mqtts?|wss?)://[^@]+$" }),
+};
+
+function brokerUrlError(written: unknown): string | undefined {
+  const url = typeof written === "string" ? URL.parse(written) : null;
+  if (url === null || url.hostname === "")
+    return "must be an address such as mqtt://broker.example:1883";
+  if (!URL_SCHEMES.includes(url.protocol))
+    return "must begin with mqtt://, mqtts://, ws:// or wss://";
+  if (url.username === "" && url.password === "") return undefined;
+  return "must not contain user or password; use mqtt.username and mqtt.passwordFile";
+}
 
 const POD_POLICY = objectType("PodPolicy", {
   profile: oneOf(["baseline", "privileged"], {

@@ -12,7 +12,7 @@ import {
   maybeText,
   readWire,
   text,
-} from "../protocol/wire-values.ts";
+} from "../protocol/read-published.ts";
 
 const ANSWER = objectType("Response", {
   id: text("Id of the command."),

@@ -17,7 +17,7 @@ import {
 import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
 import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
-import { wireObject } from "../protocol/wire-values.ts";
+import { wireObject } from "../protocol/read-published.ts";
 
 export interface GetFlags extends BrokerFlags {
   readonly output?: Exclude<OutputFormat, "name">;

@@ -18,7 +18,7 @@ import {
   readWire,
   text,
   wireObject,
-} from "../protocol/wire-values.ts";
+} from "../protocol/read-published.ts";
 import { ACK, POD_LINE } from "../protocol/reported-state.ts";
 
 const NODE_STATE = objectType("NodeState", {

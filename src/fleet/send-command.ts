@@ -13,7 +13,7 @@ import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open
 import { readSigner, signMessage } from "./trust/signing-keys.ts";
 import { ulid } from "./ulid.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
-import { wireObject } from "../protocol/wire-values.ts";
+import { wireObject } from "../protocol/read-published.ts";
 import { MAX_TTL_SECONDS } from "../command/judge-command.ts";
 
 export interface CommandFlags extends BrokerFlags {

@@ -6,7 +6,7 @@ import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { Phase } from "./status-codes.ts";
 import { jsonBytes } from "./wire-text.ts";
 import { fieldOf, objectType, type Decoded } from "../api/schema/codec.ts";
-import { complete, count, flag, maybeCount, maybeText, text } from "./wire-values.ts";
+import { complete, count, flag, maybeCount, maybeText, text } from "./read-published.ts";
 
 const REJECTED = objectType("LastRejected", {
   generation: maybeCount("Generation of the refused document."),

@@ -6,7 +6,7 @@ import { readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { fieldOf, listOf, objectType } from "../../api/schema/codec.ts";
 import { readLeniently } from "../../api/schema/read-value.ts";
 import { anything } from "../../api/schema/values.ts";
-import { count, maybeText, text } from "../../protocol/wire-values.ts";
+import { count, maybeText, text } from "../../protocol/read-published.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 

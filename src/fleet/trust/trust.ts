@@ -1,8 +1,11 @@
 // Performs: `agent fleet trust`: signs a TrustBundle with root keys and lays it on the broker for all nodes.
 
 import { dirname, resolve } from "node:path";
-import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
-import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
+import {
+  type PublicKey,
+  type TrustBundle,
+  decodeTrustBundle,
+} from "../../protocol/trust-bundle.ts";
 import { isEnvelope, payloadTypeOf, readSignedEnvelope } from "../../protocol/dsse.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
@@ -15,7 +18,7 @@ import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts"
 import { readOnly } from "../read-input.ts";
 import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
-import { wireObject } from "../../protocol/wire-values.ts";
+import { wireObject } from "../../protocol/read-published.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";

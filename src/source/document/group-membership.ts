@@ -1,8 +1,10 @@
-// Which groups a node is in: those of its configuration (`mqtt.groups`) and those of its own document, up to a limit.
+// Which groups a node is in: those of its configuration (`mqtt.groups`) and those of its own document, up to a limit;
+// beyond it TooManyGroups.
 
 import type { GroupMember } from "../../protocol/groups.ts";
 import { MAX_GROUPS } from "../../protocol/mqtt-topics.ts";
 import { compareText } from "../../lib/compare.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
 
 export interface Membership {
   /** Those that count, the configuration's first, then by priority. */
@@ -24,4 +26,10 @@ export function membership(
 
 function byPriority(a: GroupMember, b: GroupMember): number {
   return b.priority - a.priority || compareText(a.name, b.name);
+}
+
+/** `ref`: topic of the node's document. */
+export function tooMany(group: string, ref: string): Rejection {
+  const message = `the node is not in group ${group}: ${MAX_GROUPS} groups are the most; leave another one`;
+  return { source: "mqtt:node", ref, code: "TooManyGroups", path: "groups", message };
 }

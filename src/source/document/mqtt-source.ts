@@ -2,17 +2,17 @@
 // group, and keeps the groups in step with the configuration and the node's document.
 
 import { type DocumentState, groupOf, groupSource } from "../../protocol/desired-document.ts";
-import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import type { SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import {
   DEFAULT_GROUP_PRIORITY,
   type FleetFacts,
   type GroupMember,
 } from "../../protocol/groups.ts";
-import { MAX_GROUPS, parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
+import { parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { JudgeContext } from "./judge.ts";
 import { DocumentSource, type DocumentHost, type DocumentRules } from "./document-source.ts";
-import { membership, type Membership } from "./group-membership.ts";
+import { membership, type Membership, tooMany } from "./group-membership.ts";
 import type { Trust } from "../../trust/trust.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 
@@ -220,9 +220,4 @@ export class MqttSource implements Disposable {
   #publishStates(): void {
     this.#options.onState(this.states());
   }
-}
-
-function tooMany(group: string, ref: string): Rejection {
-  const message = `the node is not in group ${group}: ${MAX_GROUPS} groups are the most; leave another one`;
-  return { source: NODE, ref, code: "TooManyGroups", path: "groups", message };
 }

@@ -14,13 +14,13 @@ import { brokerOptions } from "./connect-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-fallback.ts";
 import { allowed } from "../publish-packets.ts";
-import { decideReconnect, firstConnectDelay, remember } from "./reconnect.ts";
+import { decideReconnect, firstConnectDelay, remember, STABLE_MS } from "./reconnect.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { stateMessage } from "../../protocol/reported-state.ts";
 import type { Edges } from "../../edges.ts";
 import type { MqttConfig } from "../../config/mqtt-config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
-import { duplicateCondition, STABLE_MS, type Attempt } from "./duplicate-identity.ts";
+import { duplicateCondition, type Attempt } from "./duplicate-identity.ts";
 
 export interface UpstreamConnectionOptions extends Pick<
   Edges,

@@ -15,8 +15,6 @@ export interface Attempt {
   readonly code?: number;
 }
 
-/** A session of this many ms is stable: back-off and suspicion start again from zero. */
-export const STABLE_MS = 5 * 60_000;
 /** A session that the broker closes within this time of CONNACK was taken over rather than ended. */
 export const QUICK_MS = 10_000;
 export const SESSION_TAKEN_OVER = 0x8e;
@@ -41,10 +39,6 @@ export function looksDuplicate(doubtful: readonly Attempt[]): boolean {
   const kicks = doubtful.filter((attempt) => isKick(attempt));
   if (kicks.some(({ code }) => code === SESSION_TAKEN_OVER)) return true;
   return kicks.length >= KICKS && kicks.some((attempt) => isQuick(attempt));
-}
-
-export function isStable({ connectedAt, endedAt }: Attempt): boolean {
-  return connectedAt !== undefined && endedAt - connectedAt >= STABLE_MS;
 }
 
 /** Other reason codes have other causes. */

@@ -2,7 +2,7 @@
 // cut a whole fleet boots in the same second.
 
 import type { Monotonic } from "../../lib/clock.ts";
-import { type Attempt, looksDuplicate, isStable, isQuick } from "./duplicate-identity.ts";
+import { type Attempt, looksDuplicate, isQuick } from "./duplicate-identity.ts";
 
 interface Reconnect {
   /** Ms to wait from now on. */
@@ -25,6 +25,8 @@ interface ReconnectInput extends ConnectMoment {
   readonly history: readonly Attempt[];
 }
 
+/** A session of this many ms is stable: back-off and suspicion start again from zero. */
+export const STABLE_MS = 5 * 60_000;
 const INITIAL_MS = 1_000;
 const WINDOW_MS = 60_000;
 const PER_WINDOW = 2;
@@ -75,4 +77,8 @@ function windowEnd(history: readonly Attempt[]): Monotonic {
   const connects = history.filter(({ connectedAt }) => connectedAt !== undefined);
   const first = connects.at(-PER_WINDOW);
   return first === undefined ? 0 : first.startedAt + WINDOW_MS;
+}
+
+function isStable({ connectedAt, endedAt }: Attempt): boolean {
+  return connectedAt !== undefined && endedAt - connectedAt >= STABLE_MS;
 }

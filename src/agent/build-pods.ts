@@ -4,7 +4,7 @@ import type { AgentConfig } from "../config/config.ts";
 import type { RecordEvent } from "../api/v1/events.ts";
 import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
-import { Limiter } from "../lib/limiter.ts";
+import { Limiter } from "../lib/concurrency-limit.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { type PodObjects, podObjects, requireConfig } from "../podworkers/refresh-config.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";

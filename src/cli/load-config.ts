@@ -6,7 +6,7 @@ import { decodeConfig, type AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
 import { UsageError } from "./exit-codes.ts";
 import { errorLine } from "./terminal-text.ts";
-import { readNamedFile } from "./text-file.ts";
+import { readNamedFile } from "./read-file.ts";
 
 export const CONFIG_FILE = "/etc/agent/agent.yaml";
 

@@ -2,7 +2,7 @@
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { UsageError } from "./exit-codes.ts";
-import { printObject } from "./output.ts";
+import { printObject } from "./json-yaml-output.ts";
 import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
 import { isConfirmed, type Terminal } from "./process-io.ts";
 import type { VerbCall } from "./define-verb.ts";

@@ -7,7 +7,7 @@ import { MANIFEST_NAME } from "../source/file/manifest-files.ts";
 import { judgeText, judged, judgeTogether, type Judgement } from "./validate.ts";
 import { errorLine } from "./terminal-text.ts";
 import type { VerbCall } from "./define-verb.ts";
-import { readFile, readNamedInput } from "./text-file.ts";
+import { readFile, readNamedInput } from "./read-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 
 interface ValidateFlags {

@@ -2,7 +2,7 @@
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
 import type { OutputFormat } from "../cli/get/resource-type.ts";
-import { printDocument, printObject } from "../cli/output.ts";
+import { printDocument, printObject } from "../cli/json-yaml-output.ts";
 import { GrowingTable, cellsOf, titlesOf, type Column } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/process-io.ts";
 import {

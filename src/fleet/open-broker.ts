@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import type { MqttConfig } from "../config/config.ts";
 import { invalidInput } from "../cli/exit-codes.ts";
 import type { Terminal } from "../cli/process-io.ts";
-import { readNamedFile } from "../cli/text-file.ts";
+import { readNamedFile } from "../cli/read-file.ts";
 import type { Random } from "../lib/random.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";

@@ -3,7 +3,7 @@
 import { readDocuments } from "../api/yaml/yaml-documents.ts";
 import { UsageError, invalidInput } from "../cli/exit-codes.ts";
 import type { Terminal } from "../cli/process-io.ts";
-import { readNamedInput, type ReadInput } from "../cli/text-file.ts";
+import { readNamedInput, type ReadInput } from "../cli/read-file.ts";
 import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
 
 /** Throws UsageError with file and line. */

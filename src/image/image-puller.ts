@@ -7,7 +7,7 @@ import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backo
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { Limiter } from "../lib/limiter.ts";
+import { Limiter } from "../lib/concurrency-limit.ts";
 import { jitter } from "../lib/random.ts";
 import type { LocalImage } from "../runtime/cri-config/security-context.ts";
 import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";

@@ -13,7 +13,7 @@ import { CriError, ifFound, isNameReserved, isNetworkNotReady } from "../cri/cri
 import type { Edges } from "../edges.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError, configError, messageOf, withReason, type Reason } from "../lib/errors.ts";
-import type { Limiter } from "../lib/limiter.ts";
+import type { Limiter } from "../lib/concurrency-limit.ts";
 import type {
   ActionInput,
   EarlyStart,

@@ -10,7 +10,7 @@ import {
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, withReason, type Reason } from "../lib/errors.ts";
 import type { Edges } from "../edges.ts";
-import type { Limiter } from "../lib/limiter.ts";
+import type { Limiter } from "../lib/concurrency-limit.ts";
 import type { ActionInput, ContainerDraft, EarlyStart, SandboxRef } from "./decide/action-input.ts";
 import type { PodConfigs } from "./pod-configs.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";

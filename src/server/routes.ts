@@ -5,10 +5,17 @@ import { podList } from "../node/pod-list.ts";
 import { eventList } from "../node/events-list.ts";
 import { v1Node, type HoldFacts, type ServerFacts, type TrustFacts } from "../node/node-api.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
-import { json, success, text, type Answer } from "./answer.ts";
-import { shortenGrace } from "./delete-pod.ts";
+import {
+  json,
+  success,
+  text,
+  type Answer,
+  namedPod,
+  type LocalRequest,
+  type Route,
+} from "./answer.ts";
+import { shortenGrace } from "./delete.ts";
 import { OBJECT_ROUTES } from "./object-routes.ts";
-import { namedPod, type LocalRequest, type Route } from "./answer.ts";
 
 const ROUTES: readonly Route[] = [
   reading("/healthz", health),

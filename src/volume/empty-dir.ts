@@ -3,7 +3,7 @@
 
 import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
-import { podLimits } from "../api/resource/pod-amounts.ts";
+import { podLimits } from "../api/resource/pod-requests-limits.ts";
 import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
 import type { EmptyDirVolume, EmptyDirMedium } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";

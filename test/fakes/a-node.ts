@@ -1,6 +1,6 @@
 // A node for admission: it has room for every pod unless a test takes some away.
 
-import { amountsOf } from "../../src/api/resource/pod-amounts.ts";
+import { amountsOf } from "../../src/api/resource/pod-requests-limits.ts";
 import type { ResourceList } from "../../src/api/v1/resources.ts";
 import type { NodeInfo } from "../../src/source/admission/admit-pod.ts";
 import type { MergeOptions } from "../../src/source/merge-sources.ts";

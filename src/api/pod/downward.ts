@@ -1,7 +1,7 @@
 // The values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
 
 import { findContainer, type Pod } from "../v1/pod.ts";
-import { amountIn } from "../resource/pod-amounts.ts";
+import { amountIn } from "../resource/pod-requests-limits.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
 import {
   PLAIN_POD_FIELDS,

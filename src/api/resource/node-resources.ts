@@ -1,6 +1,6 @@
 // What this node has, and what of it pods may ask for. kubelet: node capacity, Node Allocatable
 
-import { add, amountsOf, subtract, type Amounts } from "./pod-amounts.ts";
+import { add, amountsOf, subtract, type Amounts } from "./pod-requests-limits.ts";
 import { canonicalQuantity, wholeUnits } from "./quantity.ts";
 import type { ResourceList } from "../v1/resources.ts";
 

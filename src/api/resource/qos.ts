@@ -2,7 +2,7 @@
 
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { hasPodLevelResources } from "../validation/pod-level-resources.ts";
-import { amountIn } from "./pod-amounts.ts";
+import { amountIn } from "./pod-requests-limits.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";

@@ -2,7 +2,7 @@
 
 import type { Findings } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { amountIn, sumOfContainers, type Amounts } from "../resource/pod-amounts.ts";
+import { amountIn, sumOfContainers, type Amounts } from "../resource/pod-requests-limits.ts";
 import { quantityText } from "../resource/quantity.ts";
 import {
   isHugePages,

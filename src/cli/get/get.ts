@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { ObjectView } from "../api-views.ts";
 import { CliError } from "../exit-codes.ts";
 import type { LocalClient } from "../local-client.ts";
-import { listOf, objectName, printDocument, printObject } from "../output.ts";
+import { listOf, objectName, printDocument, printObject } from "../json-yaml-output.ts";
 import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
 import type { Terminal } from "../process-io.ts";
 import type { VerbCall } from "../define-verb.ts";

@@ -3,7 +3,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
-import { readNamedFile } from "../../cli/text-file.ts";
+import { readNamedFile } from "../../cli/read-file.ts";
 import {
   keyIdOf,
   payloadTypeOf,

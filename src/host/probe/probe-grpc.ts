@@ -18,7 +18,7 @@ import {
   socketError,
   timedOut,
   type Settle,
-} from "./probe-exchange.ts";
+} from "./probe-connection.ts";
 
 type HealthAddress = Address & { readonly service: string };
 

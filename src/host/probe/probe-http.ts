@@ -14,7 +14,7 @@ import {
   socketError,
   timedOut,
   type Settle,
-} from "./probe-exchange.ts";
+} from "./probe-connection.ts";
 
 /** Bytes. kubelet: maxRespBodyLength */
 const MAX_BODY = 10 * 1024;

@@ -6,7 +6,7 @@ import { grpcHealth } from "./probe-grpc.ts";
 import { httpGet } from "./probe-http.ts";
 import { connect } from "node:net";
 import { hostAndPort } from "./probe-http-request.ts";
-import { exchange, socketError, timedOut } from "./probe-exchange.ts";
+import { exchange, socketError, timedOut } from "./probe-connection.ts";
 
 export function realProbeEdge(clock: Clock): ProbeEdge {
   return {

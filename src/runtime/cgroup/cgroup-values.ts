@@ -1,6 +1,6 @@
 // Values of the cgroups of a pod, of a QoS class and of all pods. kubelet: ResourceConfigForPod, qosContainerManager
 
-import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
+import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";

@@ -8,7 +8,7 @@ import {
   type Amounts,
   amountIn,
   sumOfContainers,
-} from "../../api/resource/pod-amounts.ts";
+} from "../../api/resource/pod-requests-limits.ts";
 import { isNodeCritical } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";

@@ -3,7 +3,7 @@
 
 import type { AgentConfig } from "../../config/config.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
-import { podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
+import { podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
 import { podName, type Pod, type PodUID } from "../../api/v1/pod.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFailure, type CgroupValue } from "../../host/cgroups.ts";

@@ -1,7 +1,7 @@
 // Whether this node can run one pod: classes, node affinity, AppArmor, sysctls, resources. kubelet: canAdmitPod
 
 import { formatPath } from "../../api/decode/field-path.ts";
-import { larger, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
+import { larger, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
 import { placedContainers, podName, type Pod } from "../../api/v1/pod.ts";
 import { priorityOfClass, type PriorityClasses } from "../../api/resource/priority.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";

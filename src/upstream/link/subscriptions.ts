@@ -5,7 +5,7 @@ import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { deadline, type Monotonic, aborted } from "../../lib/clock.ts";
 import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
-import { Limiter } from "../../lib/limiter.ts";
+import { Limiter } from "../../lib/concurrency-limit.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
 import type { MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
 import {

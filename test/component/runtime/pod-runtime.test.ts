@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RecordedEvent } from "../../../src/api/v1/events.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import { Limiter } from "../../../src/lib/limiter.ts";
+import { Limiter } from "../../../src/lib/concurrency-limit.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ActionInput } from "../../../src/runtime/decide/action-input.ts";
 import type { PodConfigs } from "../../../src/runtime/pod-configs.ts";

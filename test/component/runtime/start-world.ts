@@ -6,7 +6,7 @@ import type { NewEvent } from "../../../src/api/v1/events.ts";
 import { allContainers, type Pod } from "../../../src/api/v1/pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { AgentError } from "../../../src/lib/errors.ts";
-import { Limiter } from "../../../src/lib/limiter.ts";
+import { Limiter } from "../../../src/lib/concurrency-limit.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
+import { amountsOf } from "../../../../src/api/resource/pod-requests-limits.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { CgroupValue } from "../../../../src/host/cgroups.ts";
 import {

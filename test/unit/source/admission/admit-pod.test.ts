@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
+import { amountsOf } from "../../../../src/api/resource/pod-requests-limits.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
 import type { SecurityProfile } from "../../../../src/api/v1/security-context.ts";

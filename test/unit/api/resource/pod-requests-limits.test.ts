@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { podLimits, podRequests, type Amounts } from "../../../../src/api/resource/pod-amounts.ts";
+import {
+  podLimits,
+  podRequests,
+  type Amounts,
+} from "../../../../src/api/resource/pod-requests-limits.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { parseQuantity } from "../../../../src/api/resource/quantity.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";

@@ -1,4 +1,4 @@
-// Performs: `-o json` and `-o yaml`: whole objects.
+// Performs: `-o json` and `-o yaml`: prints whole objects.
 
 import type { ObjectView } from "./api-views.ts";
 import { printableText } from "./terminal-text.ts";

@@ -1,11 +1,14 @@
-// `DELETE /pods/<namespace>/<name>`: shortens the grace period of a pod that is stopping. It stops no pod: that happens
-// when the source of the pod no longer declares it.
+// DELETE on the local API. `/pods/<namespace>/<name>` shortens the grace period of a pod that is stopping: no pod is stopped
+// before its source no longer declares it. `…/persistentvolumeclaims/<name>?data=true` deletes the data of a claim.
 
 import { success, text, type Answer, type LocalRequest } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { GraceOutcome } from "../node/node-view.ts";
 import { manifestPath } from "../api/pod/desired-pod.ts";
+import type { ObjectFacts } from "../node/node-api.ts";
 
+/** The resource in paths. */
+export const CLAIMS = "persistentvolumeclaims";
 const PARAMETER = "gracePeriodSeconds";
 
 /** It never makes the grace period longer. */
@@ -73,4 +76,38 @@ function declaration({
 function document(owner: string, generation: string): Declaration {
   const place = `the MQTT document of ${owner} (${generation})`;
   return { place, remedy: "publish a document without it", kind: "a document" };
+}
+
+/** Of DELETE: confirms that the data is meant. */
+const DATA = "data";
+
+/** Deletes everything in the directory of a claim; the claim itself goes with its file or document. */
+export function removeClaimData({ facts, parts, query }: LocalRequest<ObjectFacts>): Answer {
+  const claim = { namespace: parts[0] ?? "", name: parts[1] ?? "" };
+  const name = `${claim.namespace}/${claim.name}`;
+  if (query.getAll(DATA).join() !== "true")
+    return text(
+      400,
+      `nothing was deleted: this deletes all data of the claim ${name} for good; add ?${DATA}=true to confirm`,
+    );
+  const outcome = facts.removeClaimData(claim);
+  switch (outcome.type) {
+    case "Removed":
+      return success(`the data of the claim ${name} is deleted`, {
+        name: claim.name,
+        kind: CLAIMS,
+      });
+    case "InUse":
+      return text(
+        409,
+        `the claim ${name} is used by ${outcome.pods.join(", ")}: remove these pods first and wait until they are gone`,
+      );
+    case "NotFound":
+      return text(
+        404,
+        `${CLAIMS} "${claim.name}" in namespace "${claim.namespace}" has no data on this node`,
+      );
+    case "Failed":
+      return text(500, `the data of the claim ${name} could not be deleted: ${outcome.message}`);
+  }
 }

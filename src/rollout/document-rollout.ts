@@ -12,13 +12,7 @@ import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
-import {
-  paused,
-  planRollout,
-  unattended,
-  type PodOnRollout,
-  type RolloutStep,
-} from "./plan-rollout.ts";
+import { paused, planRollout, unattended, type RolloutStep } from "./plan-rollout.ts";
 import {
   listedPods,
   podsToRun,
@@ -30,7 +24,7 @@ import {
 import type { PodsOnNode, PodsOnNodeOptions } from "./pods-on-node.ts";
 import type { UpstreamFacts } from "./require-upstream.ts";
 import type { UpdateHolds } from "./update-holds.ts";
-import { withStrategy, trialFacts } from "./trial-facts.ts";
+import { withStrategy, trialFacts, type PodOnRollout } from "./trial-facts.ts";
 import { forgetBad } from "./bad-revisions.ts";
 import { isSameGood } from "./checkpoint.ts";
 import { stepByDisk } from "./full-disk.ts";

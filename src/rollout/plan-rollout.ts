@@ -1,31 +1,15 @@
 // What the pods of one document do next, each by itself or all together: try the new revision, roll back, or wait.
 
-import type {
-  Failure,
-  OnFailure,
-  RolloutStatus,
-  RolloutState,
-  WantedRevision,
-} from "../api/pod/rollout.ts";
+import type { Failure, OnFailure, RolloutStatus, RolloutState } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { judgeTrial, type Judgement } from "./trial.ts";
 import { elapsedOf } from "./progress-deadline.ts";
-import type { TrialFacts } from "./trial-facts.ts";
 import { withoutBad, withBad } from "./bad-revisions.ts";
 import { mustSave, CHECKPOINT_MS } from "./checkpoint.ts";
-
-export interface PodOnRollout {
-  /** `namespace/name`. */
-  readonly name: string;
-  readonly state: RolloutState;
-  readonly facts: TrialFacts;
-  /** From the pod's own annotation; absent = the document's. */
-  readonly onFailure?: OnFailure;
-  /** A good revision whose copy cannot be read now: remembered, but no way back; `state` is without it. */
-  readonly lost?: WantedRevision;
-}
+import type { PodOnRollout } from "./trial-facts.ts";
+import { together } from "./atomic-document.ts";
 
 export type RolloutPolicy = Pick<UpdatePolicy, "onFailure" | "atomic">;
 
@@ -40,12 +24,6 @@ export interface RolloutStep {
   /** When time alone may change the step. */
   readonly reviewAt: Monotonic | undefined;
 }
-
-const NOT_ALONE: Failure = {
-  reason: "AtomicUpdate",
-  message: "another pod of the document has failed, and the document is atomic",
-};
-const WAITS_FOR_ALL = "another pod of the document is held, and the document is atomic";
 
 /** `saved`: the states on the disk, by name. */
 export function planRollout(
@@ -78,43 +56,6 @@ export function paused(state: RolloutState, now: Monotonic): RolloutState {
     ...state,
     trial: { ...trial, elapsedMs: elapsedOf(trial, now), at: now, counts: false },
   };
-}
-
-interface Judged {
-  readonly pod: PodOnRollout;
-  readonly judgement: Judgement;
-}
-
-/** An atomic document: if one pod fails, all go back; if one is held, all are; none is good before all are. */
-function together(judged: readonly Judged[]): readonly Judged[] {
-  const has = (type: Judgement["type"]): boolean =>
-    judged.some(({ judgement }) => judgement.type === type);
-  const isOver =
-    has("Failed") || has("KnownBad") || judged.some(({ judgement }) => hasFailedBefore(judgement));
-  return judged.map(({ pod, judgement }) => {
-    const isNew = pod.state.good?.revision !== pod.facts.wanted.revision;
-    const isOpen = judgement.type === "OnTrial" || (judgement.type === "Good" && isNew);
-    if (!isOpen) return { pod, judgement };
-    if (isOver && pod.state.good !== undefined)
-      return { pod, judgement: { type: "KnownBad", why: NOT_ALONE, isOld: false } };
-    if (has("Held") && pod.state.trial?.started !== true && pod.state.good !== undefined)
-      return { pod, judgement: { type: "Held", why: WAITS_FOR_ALL, trial: pod.state.trial } };
-    if (judgement.type === "Good" && has("OnTrial"))
-      return { pod, judgement: stillOnTrial(pod) ?? judgement };
-    return { pod, judgement };
-  });
-}
-
-/** It has failed before, and is on trial again. */
-function hasFailedBefore(judgement: Judgement): boolean {
-  return judgement.type === "OnTrial" && judgement.trial.failed !== undefined;
-}
-
-/** It is ready and the others are not yet: the deadline is for them. */
-function stillOnTrial({ state, facts }: PodOnRollout): Judgement | undefined {
-  const progressDeadlineSeconds = Number.POSITIVE_INFINITY;
-  const judgement = judgeTrial(state, { ...facts, upstream: "Awaited", progressDeadlineSeconds });
-  return judgement.type === "OnTrial" ? judgement : undefined;
 }
 
 type Settled = Omit<RolloutStep, "save">;

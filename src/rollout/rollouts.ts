@@ -6,13 +6,13 @@
 //      - pods-on-node.ts and pod-health.ts read how each pod does,
 //      - trial-facts.ts adds the policy, and trial.ts judges the new revision of each pod: good, failed
 //        (progress-deadline.ts), held, known bad (bad-revisions.ts) or on trial,
-//      - plan-rollout.ts decides what each pod runs next, checkpoint.ts what the disk has to hold first, and full-disk.ts
+//      - plan-rollout.ts (atomic-document.ts) decides what each pod runs next, checkpoint.ts what the disk has to hold first, and full-disk.ts
 //        what may happen when it cannot,
 //      - pods-to-run.ts turns that into the pods that may run by now, old ones until the new ones are there.
 //   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
 //      of then (`objectsOf`, `imageOf`, good-revision.ts).
 //   4. Whatever changes later (a status, a hold, the connection to the broker, time) leads to another `review`.
-// Operators' holds and the applications' own locks are in update-holds.ts. How a whole document runs, as its
+// Operators' holds are in update-holds.ts, the applications' own locks in update-lock.ts. How a whole document runs, as its
 // acknowledgement reports it, is judged by document-health.ts.
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";

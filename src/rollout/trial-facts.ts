@@ -2,7 +2,13 @@
 // annotations.
 
 import type { PodHealth } from "./pod-health.ts";
-import type { WantedRevision, Failure, Trial } from "../api/pod/rollout.ts";
+import type {
+  WantedRevision,
+  Failure,
+  Trial,
+  RolloutState,
+  OnFailure,
+} from "../api/pod/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import {
   type UpstreamProof,
@@ -105,4 +111,15 @@ export function trialFacts(input: TrialInput): TrialFacts {
 export function withStrategy(desired: DesiredPod, policy: UpdatePolicy): DesiredPod {
   const { strategy } = policyOf(desired.pod, policy);
   return strategy === "stop-then-pull" ? { ...desired, stopFirst: true } : desired;
+}
+
+export interface PodOnRollout {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly state: RolloutState;
+  readonly facts: TrialFacts;
+  /** From the pod's own annotation; absent = the document's. */
+  readonly onFailure?: OnFailure;
+  /** A good revision whose copy cannot be read now: remembered, but no way back; `state` is without it. */
+  readonly lost?: WantedRevision;
 }

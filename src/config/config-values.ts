@@ -1,5 +1,5 @@
-// Types of values that several fields of the configuration share: paths, sockets, label values, the template of nodeName.
-// Unlike in a manifest, "" is a value, and mostly a wrong one.
+// Types of values that several fields of the configuration share: paths, sockets, label values, the template of
+// nodeName. Unlike in a manifest, "" is a value, and mostly a wrong one.
 
 import type { Message } from "../api/decode/field-errors.ts";
 import { fieldOf } from "../api/schema/codec.ts";

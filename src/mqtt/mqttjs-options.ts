@@ -1,4 +1,5 @@
-// Options of the MQTT library for one connection: session, will, keep-alive, Receive Maximum. Those of TLS are in tls.ts.
+// Options of the MQTT library for one connection: session, will, keep-alive, Receive Maximum. Those of TLS are in
+// tls.ts.
 
 import type { IClientOptions } from "mqtt";
 

@@ -12,7 +12,7 @@ import type {
 } from "../api/v1/events.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/event-correlator.ts";
-import { EventUplink } from "../upstream/report/event-uplink.ts";
+import { EventUplink } from "../upstream/report/publish-events.ts";
 import type { Edges } from "../edges.ts";
 
 export interface EventRecorderOptions {

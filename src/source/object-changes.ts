@@ -1,4 +1,5 @@
-// Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which keys are missing.
+// Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which keys are
+// missing.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";

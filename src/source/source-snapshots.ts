@@ -1,5 +1,5 @@
-// Performs: keeps the newest snapshot of each source, unchanged by updates, and whether all sources are ready. Updates are
-// judged against it, so it is built first. kubelet: SourcesReady
+// Performs: keeps the newest snapshot of each source, unchanged by updates, and whether all sources are ready. Updates
+// are judged against it, so it is built first. kubelet: SourcesReady
 
 import {
   NOTHING_DESIRED,

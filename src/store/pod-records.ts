@@ -1,6 +1,6 @@
-// Performs: stores what no label in the runtime records of a pod: removals in progress, failures of whole pods, containers
-// that the agent stops in order to replace them, and operators' holds. On the disk when a write returns, unless noted
-// otherwise.
+// Performs: stores what no label in the runtime records of a pod: removals in progress, failures of whole pods,
+// containers that the agent stops in order to replace them, and operators' holds. On the disk when a write returns,
+// unless noted otherwise.
 
 import type { Removal } from "../api/pod/desired-pod.ts";
 import type { KilledInstances } from "../api/pod/observed-pod.ts";

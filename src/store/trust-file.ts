@@ -1,5 +1,5 @@
-// Performs: stores the trust record twice, as a row and as `trust.json`, which outlives the database. The stricter of the
-// two counts; a copy that is present and unreadable means that signatures are required.
+// Performs: stores the trust record twice, as a row and as `trust.json`, which outlives the database. The stricter of
+// the two counts; a copy that is present and unreadable means that signatures are required.
 
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";

@@ -1,4 +1,5 @@
-// Whether a document, signed or unsigned, is authentic: checks its envelope and signature before anything of it is parsed.
+// Whether a document, signed or unsigned, is authentic: checks its envelope and signature before anything of it is
+// parsed.
 
 import {
   type AcceptedDocument,

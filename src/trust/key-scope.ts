@@ -1,4 +1,5 @@
-// Which nodes and groups the documents and commands of a signing key may address, by its `nodes` and `groups`; its `roles`.
+// Which nodes and groups the documents and commands of a signing key may address, by its `nodes` and `groups`; its
+// `roles`.
 
 import type { SigningKey, SigningRole, PublicKey } from "../protocol/trust-bundle.ts";
 

@@ -1,4 +1,5 @@
-// Performs: the newest refusal of one document source, `lastRejected`: reported when new, and once an hour while it repeats.
+// Performs: the newest refusal of one document source, `lastRejected`: reported when new, and once an hour while it
+// repeats.
 
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";

@@ -1,5 +1,5 @@
-// Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to require
-// them until a reset.
+// Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to
+// require them until a reset.
 
 import type { TrustFile } from "../store/trust-file.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";

@@ -1,4 +1,5 @@
-// Performs: publishes the outbox in one session after the other. Only the outbox resends; a row is removed at its PUBACK.
+// Performs: publishes the outbox in one session after the other. Only the outbox resends; a row is removed at its
+// PUBACK.
 
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Edges } from "../edges.ts";

@@ -1,5 +1,5 @@
-// The times of a document: `issuedAt` before `notBefore` of the TrustBundle (410), `expiresAt` on arrival (408), and the
-// condition DesiredStale of one that expires later.
+// The times of a document: `issuedAt` before `notBefore` of the TrustBundle (410), `expiresAt` on arrival (408), and
+// the condition DesiredStale of one that expires later.
 
 import type { VersionVerdict } from "./epoch-and-generation.ts";
 import type { DocumentState } from "../../protocol/desired-document.ts";

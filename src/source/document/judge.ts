@@ -1,5 +1,5 @@
-// What the node answers to a desired document: it adopts it, changes nothing, or refuses it with a code (the codes stand
-// in docs/mqtt-api.md).
+// What the node answers to a desired document: it adopts it, changes nothing, or refuses it with a code (the codes
+// stand in docs/mqtt-api.md).
 
 import type {
   AcceptedDocument,

@@ -1,5 +1,5 @@
-// Whether this node meets what a document requires, `requires.agent`, `.arch`, `.features` and `.documents`; 412 if not.
-// `requires.agent` is a range of versions: the comparators of semantic versioning.
+// Whether this node meets what a document requires, `requires.agent`, `.arch`, `.features` and `.documents`; 412 if
+// not. `requires.agent` is a range of versions: the comparators of semantic versioning.
 
 import type { Requires } from "../../protocol/desired-state.ts";
 import type { FieldError } from "../../lib/result.ts";

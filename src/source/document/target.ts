@@ -1,4 +1,5 @@
-// Whether a document is meant for this node or group: its `target`, with `target.fleet`, against the topic it arrived on.
+// Whether a document is meant for this node or group: its `target`, with `target.fleet`, against the topic it arrived
+// on.
 
 import { type DocumentAddress, groupOf } from "../../protocol/desired-document.ts";
 import type { FieldError } from "../../lib/result.ts";

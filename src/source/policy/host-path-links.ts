@@ -1,4 +1,5 @@
-// Performs: follows the symbolic links of the hostPaths of document pods, before each mount, and judges where they lead.
+// Performs: follows the symbolic links of the hostPaths of document pods, before each mount, and judges where they
+// lead.
 
 import type { AgentConfig } from "../../config/config.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";

@@ -1,4 +1,5 @@
-// Performs: stores each accepted desired document twice, as a row and as a file: a lost database is rebuilt from the files.
+// Performs: stores each accepted desired document twice, as a row and as a file: a lost database is rebuilt from the
+// files.
 
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";

@@ -1,5 +1,5 @@
-// Performs: stores the update state of each pod of a document, and a complete copy of its last good revision: a rollback
-// needs no network.
+// Performs: stores the update state of each pod of a document, and a complete copy of its last good revision: a
+// rollback needs no network.
 
 import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.ts";
 import type { Database } from "../sqlite/database.ts";

@@ -1,5 +1,5 @@
-// Performs: unpacks SQLite's native addon to a verified copy in stateDir, not to a temporary directory: a full, read-only
-// or noexec /tmp, or a file torn by a power cut, must not prevent the start.
+// Performs: unpacks SQLite's native addon to a verified copy in stateDir, not to a temporary directory: a full,
+// read-only or noexec /tmp, or a file torn by a power cut, must not prevent the start.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

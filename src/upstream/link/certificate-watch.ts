@@ -1,5 +1,5 @@
-// Performs: checks the certificates of the connection at each connect and every six hours, because a connection can last
-// for months.
+// Performs: checks the certificates of the connection at each connect and every six hours, because a connection can
+// last for months.
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";

@@ -1,5 +1,5 @@
-// Decides what CONNECT may ask for after a broker has refused an earlier one: MQTT 3.1.1 instead of 5, a will that is not
-// retained, QoS 0.
+// Decides what CONNECT may ask for after a broker has refused an earlier one: MQTT 3.1.1 instead of 5, a will that is
+// not retained, QoS 0.
 
 import type { ConnectAck, MqttMessage } from "../../mqtt/mqtt-link.ts";
 

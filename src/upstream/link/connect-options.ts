@@ -1,5 +1,5 @@
-// Performs: makes the options of CONNECT from configuration and files, at each attempt, so that a rotated key or password
-// is used.
+// Performs: makes the options of CONNECT from configuration and files, at each attempt, so that a rotated key or
+// password is used.
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { Files } from "../../host/files.ts";

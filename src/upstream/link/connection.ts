@@ -1,5 +1,5 @@
-// Performs: keeps the node connected to its broker: subscribes, publishes birth, runs the publisher, and disconnects when
-// the agent ends.
+// Performs: keeps the node connected to its broker: subscribes, publishes birth, runs the publisher, and disconnects
+// when the agent ends.
 
 import {
   groupTopics,

@@ -1,5 +1,5 @@
-// Decides when to connect for the first time and again, with jitter and back-off up to `mqtt.reconnectMax`. After a power
-// cut a whole fleet boots in the same second.
+// Decides when to connect for the first time and again, with jitter and back-off up to `mqtt.reconnectMax`. After a
+// power cut a whole fleet boots in the same second.
 
 import type { Monotonic } from "../../lib/clock.ts";
 import { type Attempt, looksDuplicate, isQuick } from "./duplicate-identity.ts";

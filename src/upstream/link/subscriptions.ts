@@ -1,5 +1,5 @@
-// Performs: subscribes to every topic of the node at every connect, follows changes of its groups, and finds the one topic
-// that the broker refuses or whose content is too large.
+// Performs: subscribes to every topic of the node at every connect, follows changes of its groups, and finds the one
+// topic that the broker refuses or whose content is too large.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { deadline, type Monotonic, aborted } from "../../lib/clock.ts";

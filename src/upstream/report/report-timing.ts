@@ -1,5 +1,6 @@
-// Decides when the next report is due (the first change at once, a storm of changes as one, else `nodeStatusReportFrequency`),
-// and what is published again although the broker has acknowledged the same content before.
+// Decides when the next report is due (the first change at once, a storm of changes as one, else
+// `nodeStatusReportFrequency`), and what is published again although the broker has acknowledged the same content
+// before.
 
 import type { Monotonic } from "../../lib/clock.ts";
 

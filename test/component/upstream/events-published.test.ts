@@ -10,7 +10,10 @@ import { Events } from "../../../src/status/event-correlator.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
 import type { EventBatch, WireEvent } from "../../../src/upstream/report/event-batch.ts";
-import { EventUplink, type EventUplinkOptions } from "../../../src/upstream/report/event-uplink.ts";
+import {
+  EventUplink,
+  type EventUplinkOptions,
+} from "../../../src/upstream/report/publish-events.ts";
 import { Publisher } from "../../../src/upstream/publisher.ts";
 import { RevocableClock } from "../../fakes/fake-revocable-clock.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -13,7 +13,7 @@ import { Events } from "../../../src/status/event-correlator.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
-import { EventUplink } from "../../../src/upstream/report/event-uplink.ts";
+import { EventUplink } from "../../../src/upstream/report/publish-events.ts";
 import { Publisher } from "../../../src/upstream/publisher.ts";
 import { openStore } from "../store/open-store.ts";
 import { dice } from "./upstream-world.ts";

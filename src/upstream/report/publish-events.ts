@@ -1,4 +1,5 @@
-// Performs: writes events to the outbox: in batches, repetitions at most every ten minutes, and a count of dropped events.
+// Performs: writes events to the outbox: in batches, repetitions at most every ten minutes, and a count of dropped
+// events.
 
 import type { RecordedEvent } from "../../api/v1/events.ts";
 import type { Clock, Monotonic } from "../../lib/clock.ts";

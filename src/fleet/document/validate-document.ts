@@ -1,4 +1,5 @@
-// Checks a document with the decoder of the nodes before it is published: what every node would refuse.
+// What is refused or warned of before a document is published: with the decoder of the nodes, plain Secrets in the document of a
+// group, a group that the node leaves.
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";

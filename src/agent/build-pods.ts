@@ -24,7 +24,7 @@ import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle-hooks.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
-import { PodRuntime } from "../runtime/pod-runtime.ts";
+import { CREATING_AT_ONCE, PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
 import { Volumes } from "../volume/volume-manager.ts";
@@ -80,9 +80,6 @@ export interface PodRunner {
   readonly cleanup: PodCleanup;
   readonly fetchImages: FetchImages;
 }
-
-/** More creating calls at once make containerd slower, not faster. */
-const CREATING_AT_ONCE = 4;
 
 export function buildPods(options: PodsOptions): PodRunner {
   const { edges, config, pods, configs, volumes, record, lifecycle, signal } = options;

@@ -1,5 +1,5 @@
 // Performs: cleans up the host after a pod: its volumes, its cgroup, and its logs, of which a replaced pod's stay for
-// diagnosis (≤ 10 MB).
+// diagnosis (replaced-logs.ts).
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
@@ -8,6 +8,7 @@ import type { StatusManager } from "../status/status-manager.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { nameOf, type PodIdentity } from "./plan-workers.ts";
+import { RETAINED_BYTES, trimPlan, type LogFile } from "./replaced-logs.ts";
 
 export interface PodCleanupOptions {
   readonly files: Files;
@@ -19,7 +20,6 @@ export interface PodCleanupOptions {
 
 /** Marks the logs of a pod that was replaced; holds its spec and last status. */
 const MARK = ".replaced.json";
-const RETAINED_BYTES = 10 * 1024 * 1024;
 
 export class PodCleanup {
   readonly #options: PodCleanupOptions;
@@ -111,30 +111,4 @@ export class PodCleanup {
         })),
     );
   }
-}
-
-export interface LogFile {
-  readonly path: string;
-  /** Bytes. */
-  readonly size: number;
-  /** Attempt number in the file's name: the order, because clocks may be wrong. */
-  readonly attempt: number;
-}
-
-interface TrimStep {
-  readonly path: string;
-  /** Bytes of the end that stay; 0 = remove. */
-  readonly keepBytes: number;
-}
-
-/** Steps after which all logs together have at most `limit` bytes: the newest attempts stay, then the end of the largest. */
-export function trimPlan(logs: readonly LogFile[], limit: number): readonly TrimStep[] {
-  let left = limit;
-  const steps: TrimStep[] = [];
-  for (const log of logs.toSorted((a, b) => b.attempt - a.attempt || a.size - b.size)) {
-    const keepBytes = Math.min(log.size, left);
-    if (keepBytes < log.size) steps.push({ path: log.path, keepBytes });
-    left -= keepBytes;
-  }
-  return steps;
 }

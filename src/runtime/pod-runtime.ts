@@ -29,6 +29,9 @@ import type { ContainerStarter } from "./start-container.ts";
 import { allContainers, findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
+/** Sandboxes and containers: more creating calls at once make containerd slower, not faster. */
+export const CREATING_AT_ONCE = 4;
+
 export interface PodRuntimeOptions extends Pick<Edges, "cri" | "clock" | "log"> {
   readonly configs: PodConfigs;
   readonly ensureImage: EnsureImage;

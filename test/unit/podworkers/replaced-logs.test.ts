@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { trimPlan, type LogFile } from "../../../src/podworkers/pod-cleanup.ts";
+import { trimPlan, type LogFile } from "../../../src/podworkers/replaced-logs.ts";
 
 const log = (attempt: number, size: number): LogFile => ({
   path: `a/${attempt}.log`,

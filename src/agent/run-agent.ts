@@ -7,7 +7,7 @@ import { criEvents } from "../containerd/cri-events.ts";
 import { strayTaskClient } from "../containerd/remove-stray-task.ts";
 import { isContainerd } from "../containerd/containerd.ts";
 import { bringPauseImage } from "../containerd/pause-image.ts";
-import { GrpcChannel } from "../cri/grpc.ts";
+import { GrpcChannel } from "../cri/grpc-connection.ts";
 import { verifyEd25519 } from "../host/ed25519.ts";
 import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
 import { lockStateDir } from "../host/agent-lock.ts";

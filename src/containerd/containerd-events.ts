@@ -1,6 +1,6 @@
 // Performs: RuntimeEvents from containerd's own event stream: complete, within a millisecond, on every version.
 
-import type { GrpcChannel } from "../cri/grpc.ts";
+import type { GrpcChannel } from "../cri/grpc-connection.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Events } from "./gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";

@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { hasCode } from "../cri/cri-error.ts";
-import { ignoreNotFound, type CallSettings, type GrpcChannel } from "../cri/grpc.ts";
+import { ignoreNotFound, type CallSettings, type GrpcChannel } from "../cri/grpc-connection.ts";
 import {
   Content,
   WriteAction,

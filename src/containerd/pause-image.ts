@@ -1,7 +1,7 @@
 // Performs: imports the embedded pause image when it is absent: an offline node cannot pull it.
 
 import type { CriClient } from "../cri/cri-client.ts";
-import type { GrpcChannel } from "../cri/grpc.ts";
+import type { GrpcChannel } from "../cri/grpc-connection.ts";
 import type { Architecture } from "../host/machine.ts";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";

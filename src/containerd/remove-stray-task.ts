@@ -7,7 +7,7 @@
 import { hasCode } from "../cri/cri-error.ts";
 import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "../cri/cri-client.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { CallOptions, GrpcChannel } from "../cri/grpc.ts";
+import type { CallOptions, GrpcChannel } from "../cri/grpc-connection.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";

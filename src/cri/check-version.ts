@@ -3,7 +3,7 @@
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { CriClient } from "./cri-client.ts";
 import { CriError, isUnimplemented } from "./cri-error.ts";
-import type { CallOptions } from "./grpc.ts";
+import type { CallOptions } from "./grpc-connection.ts";
 import type { VersionResponse } from "./gen/runtime/v1/api_pb.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";
 

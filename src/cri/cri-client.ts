@@ -24,7 +24,7 @@ import {
   type PodSandboxStatsFilterSchema,
   type SecurityProfileSchema,
 } from "./gen/runtime/v1/api_pb.ts";
-import { GrpcChannel, ignoreNotFound, type CallOptions } from "./grpc.ts";
+import { GrpcChannel, ignoreNotFound, type CallOptions } from "./grpc-connection.ts";
 
 /** Plain objects with every field optional; a message of the same type is accepted too. */
 export type PodSandboxConfigInit = MessageInitShape<typeof PodSandboxConfigSchema>;

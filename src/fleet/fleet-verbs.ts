@@ -132,7 +132,7 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
       usage: "diff",
       description: "show what apply would change",
       flags: { ...TARGET_FLAGS, "--exit-code": "end with 1 if something would change" },
-      run: async ({ flags }) => (await import("./document/diff.ts")).diff(parts, flags()),
+      run: async ({ flags }) => (await import("./document/apply.ts")).diff(parts, flags()),
     },
   ];
 }

@@ -12,13 +12,12 @@ import { type ObjectEntry, objectEntries } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
+import type { ClaimName, Claims } from "../volume/claim-directory.ts";
 import {
-  type Claims,
-  type ClaimName,
   removeClaimData,
-  type ClaimUsers,
   type ClaimOutcome,
-} from "../volume/claim-directory.ts";
+  type ClaimUsers,
+} from "../volume/remove-claim-data.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-behind.ts";

@@ -75,7 +75,7 @@ export interface DocumentPods {
 const FILE_MIN_READY_SECONDS = 10;
 
 /** A trial that has ended counts first: the pods may do well although what runs is not what the document asks for. */
-export function judgeDocument(document: DocumentPods): DocumentJudgement {
+export function judgeHealth(document: DocumentPods): DocumentJudgement {
   const ended = endedTrial(document.rollout);
   if (ended !== undefined) return { health: ended, reviewAt: undefined };
   const judged = judgePods(document);

@@ -12,7 +12,8 @@ import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
-import { paused, planRollout, unattended, type RolloutStep } from "./plan-rollout.ts";
+import { paused, planRollout, unattended } from "./plan-rollout.ts";
+import type { RolloutStep } from "./rollback.ts";
 import {
   listedPods,
   podsToRun,

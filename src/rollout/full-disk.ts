@@ -1,6 +1,6 @@
 // What an update may do while the disk is full: nothing new begins, and the way back to what is on the disk stays open.
 
-import type { RolloutStep } from "./plan-rollout.ts";
+import type { RolloutStep } from "./rollback.ts";
 import type { Revision, RolloutState } from "../api/pod/rollout.ts";
 
 /** What may be done of a step while nothing can be written: only what is on the disk already, so that a power cut loses

@@ -10,7 +10,7 @@ import { portConflict } from "../api/validation/host-ports.ts";
 import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { GoodPods } from "./good-revision.ts";
-import type { RolloutStep } from "./plan-rollout.ts";
+import type { RolloutStep } from "./rollback.ts";
 import type { PodsOnNode } from "./pods-on-node.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 

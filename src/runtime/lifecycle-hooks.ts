@@ -1,7 +1,7 @@
 // Performs: runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
 
 import type { ExecHandler, HttpGetHandler } from "../api/v1/probe.ts";
-import type { CallOptions } from "../cri/grpc.ts";
+import type { CallOptions } from "../cri/grpc-connection.ts";
 import type { Edges } from "../edges.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
 import { deadline } from "../lib/clock.ts";

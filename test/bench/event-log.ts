@@ -1,6 +1,6 @@
 // The bench's own clock of what happens in containerd: every event with the time at which it arrived here.
 
-import { GrpcChannel } from "../../src/cri/grpc.ts";
+import { GrpcChannel } from "../../src/cri/grpc-connection.ts";
 import { Events } from "../../src/containerd/gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "../../src/containerd/gen/containerd/types/types_pb.ts";
 import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "../../src/containerd/containerd.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { strayTaskClient } from "../../src/containerd/remove-stray-task.ts";
 import { grpcCriClient, type GrpcCriClient } from "../../src/cri/cri-client.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import { GrpcChannel } from "../../src/cri/grpc.ts";
+import { GrpcChannel } from "../../src/cri/grpc-connection.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import { eventually } from "../harness/eventually.ts";
 import { PAUSE } from "../harness/images.ts";

@@ -20,7 +20,7 @@ import {
   type sendUnaryData,
 } from "@grpc/grpc-js";
 import { CriError } from "../../src/cri/cri-error.ts";
-import type { CallOptions } from "../../src/cri/grpc.ts";
+import type { CallOptions } from "../../src/cri/grpc-connection.ts";
 import { ImageService, RuntimeService } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import { addContainerdServices, type FakeContainerdState } from "./fake-cri-containerd.ts";
 import type { FakeRuntime } from "./fake-runtime.ts";

@@ -23,7 +23,7 @@ import {
   type VerboseOptions,
 } from "../../src/cri/cri-client.ts";
 import { CriError } from "../../src/cri/cri-error.ts";
-import type { CallOptions } from "../../src/cri/grpc.ts";
+import type { CallOptions } from "../../src/cri/grpc-connection.ts";
 import {
   CgroupDriver,
   ContainerEventResponseSchema,

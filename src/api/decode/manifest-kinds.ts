@@ -4,9 +4,18 @@ import { harmless } from "./field-rules.ts";
 import { invalidAt } from "./field-reader.ts";
 import { fieldOf, objectType, unread } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
-import { MANIFEST_KINDS } from "../pod/last-good.ts";
 import { typeFields } from "../v1/metadata.ts";
+import type { LocalObjectKind } from "../v1/object/local-object.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
+
+/** What this node runs, or keeps for its pods. */
+export const MANIFEST_KINDS = [
+  "Pod",
+  "ConfigMap",
+  "Secret",
+  "PersistentVolumeClaim",
+] as const satisfies readonly ("Pod" | LocalObjectKind)[];
+export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 
 /** Lists, each with the kind of its items that name none: an API server leaves it out. */
 const LISTS: Readonly<Record<string, string | undefined>> = {

@@ -1,15 +1,7 @@
 // The last valid version of each object of a manifest file, which keeps running while the file is invalid
 // (typo-stops-nothing).
 
-import type { LocalObjectKind } from "../v1/object/local-object.ts";
-
-export const MANIFEST_KINDS = [
-  "Pod",
-  "ConfigMap",
-  "Secret",
-  "PersistentVolumeClaim",
-] as const satisfies readonly ("Pod" | LocalObjectKind)[];
-export type ManifestKind = (typeof MANIFEST_KINDS)[number];
+import type { ManifestKind } from "../decode/manifest-kinds.ts";
 
 /** Where an object of a manifest file is kept. */
 export interface LastGoodKey {

@@ -5,7 +5,7 @@ import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
 import { LIST, LIST_KINDS } from "../decode/manifest-kinds.ts";
-import { MANIFEST_KINDS, type ManifestKind } from "../pod/last-good.ts";
+import { MANIFEST_KINDS, type ManifestKind } from "../decode/manifest-kinds.ts";
 import { POD } from "../v1/pod.ts";
 import { conditional, having, objectSchema, presentSchema } from "./json-schema.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";

@@ -1,5 +1,5 @@
-// Performs: `agent fleet apply`: composes, signs and publishes a document for a node or group, and follows how its nodes
-// apply it.
+// Performs: `agent fleet apply` and `diff`: composes, signs and publishes a document for a node or group, and follows how its
+// nodes apply it; or shows what it would change.
 
 import type { Terminal } from "../../cli/process-io.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
@@ -20,7 +20,8 @@ import { nextVersion, type NextVersion } from "./next-generation.ts";
 import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
 import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
-import { waitForNodes, type Published } from "./wait.ts";
+import type { Published } from "./apply-progress.ts";
+import { waitForNodes } from "./wait.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 import { type TargetFlags, chooseTarget, type TargetBefore, readTarget } from "./target.ts";
@@ -117,4 +118,23 @@ function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   throw new UsageError(
     `the document has ${message.length} bytes${how}, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
   );
+}
+
+export interface DiffFlags extends BrokerFlags, TargetFlags {
+  readonly exitCode?: boolean;
+}
+
+/** The exit code: 1 for a difference with --exit-code. */
+export async function diff(parts: FleetParts, flags: DiffFlags): Promise<0 | 1> {
+  const { terminal } = parts;
+  const input = await readInput(flags.filename, terminal);
+  const target = chooseTarget(input, flags);
+  await using fleet = await openFleet(parts, flags);
+  const { retained } = await readTarget(fleet, target, terminal);
+  const lines = changeLines(retained, input);
+  const version = retained === undefined ? "no document" : `generation ${retained.generation}`;
+  terminal.err(`${targetName(target)} has ${version} on the broker\n`);
+  for (const line of lines) terminal.out(`${printable(line)}\n`);
+  if (lines.length === 0) terminal.err("nothing would change\n");
+  return flags.exitCode === true && lines.length > 0 ? 1 : 0;
 }

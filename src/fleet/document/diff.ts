@@ -1,12 +1,8 @@
-// Performs: `agent fleet diff`: what a new document would change: object by object, with field paths; what a Secret holds is
-// never shown.
+// What a new document would change (`agent fleet diff`, `apply --dry-run`): object by object, with field paths; what a Secret
+// holds is never shown.
 
-import { targetName, type WrittenInput } from "./compose-document.ts";
+import type { WrittenInput } from "./compose-document.ts";
 import type { RetainedDocument } from "./retained-document.ts";
-import { chooseTarget, readTarget, type TargetFlags } from "./target.ts";
-import { printable } from "../../cli/terminal-text.ts";
-import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
-import { readInput } from "../read-input.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import { shortText } from "../../lib/short-text.ts";
 import { isJsonObject, canonicalJson, memberOf } from "../../lib/json.ts";
@@ -133,23 +129,4 @@ export function changeLines(
 ): readonly string[] {
   const after = input.objects.map(({ value }) => value);
   return diffLines(diffDocuments(retained?.resources ?? [], after));
-}
-
-export interface DiffFlags extends BrokerFlags, TargetFlags {
-  readonly exitCode?: boolean;
-}
-
-/** The exit code: 1 for a difference with --exit-code. */
-export async function diff(parts: FleetParts, flags: DiffFlags): Promise<0 | 1> {
-  const { terminal } = parts;
-  const input = await readInput(flags.filename, terminal);
-  const target = chooseTarget(input, flags);
-  await using fleet = await openFleet(parts, flags);
-  const { retained } = await readTarget(fleet, target, terminal);
-  const lines = changeLines(retained, input);
-  const version = retained === undefined ? "no document" : `generation ${retained.generation}`;
-  terminal.err(`${targetName(target)} has ${version} on the broker\n`);
-  for (const line of lines) terminal.out(`${printable(line)}\n`);
-  if (lines.length === 0) terminal.err("nothing would change\n");
-  return flags.exitCode === true && lines.length > 0 ? 1 : 0;
 }

@@ -6,7 +6,7 @@ import { printable } from "../../cli/terminal-text.ts";
 import { readRetained, type RetainedDocument } from "./retained-document.ts";
 import type { OperatorSession } from "../operator-session.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
-import { type Published } from "./wait.ts";
+import { type Published } from "./apply-progress.ts";
 
 /** Lasts as long as the session. */
 export class RivalWatch {

@@ -12,7 +12,12 @@ import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desire
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
-import { judgeDocument, type JudgeContext, type JudgeRules, type Verdict } from "./judge.ts";
+import {
+  judgeDocument,
+  type JudgeContext,
+  type JudgeRules,
+  type Verdict,
+} from "./judge-document.ts";
 import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/last-rejected.ts";

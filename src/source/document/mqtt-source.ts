@@ -10,7 +10,7 @@ import {
 } from "../../protocol/groups.ts";
 import { parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { messageOf } from "../../lib/errors.ts";
-import type { JudgeContext } from "./judge.ts";
+import type { JudgeContext } from "./judge-document.ts";
 import { DocumentSource, type DocumentHost, type DocumentRules } from "./document-source.ts";
 import { membership, type Membership, tooMany } from "./group-membership.ts";
 import type { Trust } from "../../trust/trust.ts";

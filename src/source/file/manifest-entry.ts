@@ -2,7 +2,7 @@
 
 import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
-import { MANIFEST_KINDS, type ManifestKind } from "../../api/pod/last-good.ts";
+import { MANIFEST_KINDS, type ManifestKind } from "../../api/decode/manifest-kinds.ts";
 import { nameOf as nameOfObject } from "../rejections.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";

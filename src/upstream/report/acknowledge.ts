@@ -12,7 +12,7 @@ import type {
 import type { Ack, LastRejected } from "../../protocol/reported-state.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 import {
-  judgeDocument,
+  judgeHealth,
   type DocumentHealth,
   type DocumentPods,
   type LatePod,
@@ -110,7 +110,7 @@ function acknowledgePods(
   const previous = sameVersion(facts.previous, version);
   const { phase } = previous ?? {};
   const before = phase === "Healthy" || phase === "Degraded" ? phase : undefined;
-  const { health, reviewAt } = judgeDocument({ ...facts, ...judged, before });
+  const { health, reviewAt } = judgeHealth({ ...facts, ...judged, before });
   const converged = health.type === "Converged";
   const observedGeneration = converged ? version.generation : version.observedGeneration;
   const verdict = verdictOf(health, { previous, images });

@@ -14,7 +14,7 @@ import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import type { ClaimOutcome } from "../../../src/volume/claim-directory.ts";
+import type { ClaimOutcome } from "../../../src/volume/remove-claim-data.ts";
 
 const VALUE = "correct-horse-battery-staple";
 const ENCODED = Buffer.from(VALUE).toString("base64");

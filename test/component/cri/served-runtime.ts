@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { grpcCriClient, type GrpcCriClient } from "../../../src/cri/cri-client.ts";
-import { GrpcChannel } from "../../../src/cri/grpc.ts";
+import { GrpcChannel } from "../../../src/cri/grpc-connection.ts";
 import { ManualClock } from "../../fakes/fake-cri-clock.ts";
 import {
   startFakeCriServer,

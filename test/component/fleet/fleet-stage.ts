@@ -8,7 +8,6 @@ import type { Terminal } from "../../../src/cli/process-io.ts";
 import { runCli } from "../../../src/cli/program.ts";
 // The verbs load these when they are asked for, which takes real time that no virtual clock sees.
 import "../../../src/fleet/document/apply.ts";
-import "../../../src/fleet/document/diff.ts";
 import "../../../src/fleet/send-command.ts";
 import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";

@@ -3,7 +3,7 @@ import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import type { CallOptions } from "../../../src/cri/grpc.ts";
+import type { CallOptions } from "../../../src/cri/grpc-connection.ts";
 import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
-import { judgeDocument, type DocumentPods } from "../../../src/rollout/document-health.ts";
+import { judgeHealth, type DocumentPods } from "../../../src/rollout/document-health.ts";
 import type { PodHealth } from "../../../src/rollout/pod-health.ts";
 import { NOW, facts, healthOf, podNamed, readyFor } from "../upstream/health.ts";
 
@@ -13,7 +13,7 @@ function judged(
   health: readonly PodHealth[],
   more: Partial<DocumentPods> = {},
 ) {
-  return judgeDocument({
+  return judgeHealth({
     ...facts(health),
     pods,
     policy: DEFAULT_POLICY,
@@ -30,7 +30,7 @@ function annotated(desired: DesiredPod, minReadySeconds: string): DesiredPod {
   return { ...desired, pod: { ...pod, metadata: { ...pod.metadata, annotations } } };
 }
 
-describe("judgeDocument", () => {
+describe("judgeHealth", () => {
   test("has converged when each pod has proved itself by its own annotation", () => {
     const pods = [annotated(web, "0"), annotated(db, "60")];
     const health = [readyFor("web", 0), readyFor("db", 59)];
@@ -43,7 +43,7 @@ describe("judgeDocument", () => {
 
   test("gives the pods of files ten seconds, whatever their annotations", () => {
     const health = [readyFor("web", 9)];
-    const verdict = judgeDocument({
+    const verdict = judgeHealth({
       ...facts(health),
       pods: [annotated(web, "0")],
       rollout: [],

@@ -2,11 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
 import { NO_ROLLOUT, type RolloutState } from "../../../src/api/pod/rollout.ts";
-import {
-  planRollout,
-  type RolloutPolicy,
-  type RolloutStep,
-} from "../../../src/rollout/plan-rollout.ts";
+import { planRollout, type RolloutPolicy } from "../../../src/rollout/plan-rollout.ts";
+import type { RolloutStep } from "../../../src/rollout/rollback.ts";
 import type { TrialFacts, TrialHealth } from "../../../src/rollout/trial-facts.ts";
 import { forgetBad } from "../../../src/rollout/bad-revisions.ts";
 

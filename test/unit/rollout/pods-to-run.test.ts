@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { RolloutStatus } from "../../../src/api/pod/rollout.ts";
-import type { RolloutStep } from "../../../src/rollout/plan-rollout.ts";
+import type { RolloutStep } from "../../../src/rollout/rollback.ts";
 import { podsToRun, type ListedPod } from "../../../src/rollout/pods-to-run.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 

@@ -6,7 +6,7 @@ import {
   type Arrival,
   type JudgeContext,
   type Verdict,
-} from "../../../src/source/document/judge.ts";
+} from "../../../src/source/document/judge-document.ts";
 import type { PodRules } from "../../../src/source/policy/pod-policy.ts";
 import type { Keyring } from "../../../src/trust/keyring.ts";
 import { sha256 } from "../api/digest.ts";

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 
-import { removeClaimData, usersOf, type ClaimUsers } from "../../../src/volume/claim-directory.ts";
+import {
+  removeClaimData,
+  usersOf,
+  type ClaimUsers,
+} from "../../../src/volume/remove-claim-data.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { aDesiredPod, aPod } from "../../fakes/a-pod.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import { DOCUMENT_LIMITS } from "../../../../src/api/yaml/text-limits.ts";
 import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
-import type { JudgeContext } from "../../../../src/source/document/judge.ts";
+import type { JudgeContext } from "../../../../src/source/document/judge-document.ts";
 import { DEFAULT_POLICY } from "../../../../src/api/pod/update-policy.ts";
 import { judgeVersion } from "../../../../src/source/document/epoch-and-generation.ts";
 import { sha256 } from "../../api/digest.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readReport, type NodeState } from "../../../../src/fleet/node-report.ts";
-import { followApply, type Step } from "../../../../src/fleet/document/wait.ts";
+import { followApply, type Step } from "../../../../src/fleet/document/apply-progress.ts";
 
 const published = { source: "node", epoch: "e1", generation: 7, digest: "sha256:own" };
 const own = { source: "node", epoch: "e1", generation: 7, digest: "sha256:own" };

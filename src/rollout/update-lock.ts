@@ -6,7 +6,7 @@ import type { Files } from "../host/files.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { lockVolumeOf } from "../api/pod/update-annotations.ts";
-import { emptyDirPath } from "../volume/volume-directory.ts";
+import { emptyDirPath } from "../volume/volume-paths.ts";
 import { allContainers, type Pod, podName } from "../api/v1/pod.ts";
 import { newestContainer } from "../api/pod/observed-pod.ts";
 

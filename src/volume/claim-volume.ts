@@ -1,14 +1,13 @@
 // Performs: volumes of persistentVolumeClaims: a directory that outlives its pods; its group is that of each pod that
 // writes to it.
 
-import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/fs-group.ts";
 import { configError } from "../lib/errors.ts";
 import type { ClaimName, Claims } from "./claim-directory.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
-import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-directory.ts";
+import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-paths.ts";
 
 export class ClaimVolumes {
   readonly #host: VolumeHost & Pick<ProjectionFacts, "objects">;
@@ -80,8 +79,7 @@ export class ClaimVolumes {
   #markShared(volume: ClaimVolume, { metadata: { uid } }: Pod): void {
     const { files, stateDir } = this.#host;
     const mark = sharedMarkPath(stateDir, uid, volume.name);
-    makePodDirectory(this.#host, uid);
-    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), POD_DIRECTORY_MODE);
+    makePodDirectory(this.#host, uid, mark.slice(0, mark.lastIndexOf("/")));
     files.writeLazily(mark, "", 0o640);
   }
 }

@@ -18,7 +18,7 @@ import {
   type VolumeHost,
   contentDirectory,
   partsDirectory,
-} from "./volume-directory.ts";
+} from "./volume-paths.ts";
 import type { Container } from "../api/v1/container.ts";
 import { isPart } from "../api/v1/volume-mounts.ts";
 

@@ -7,7 +7,7 @@ import { podLimits } from "../api/resource/pod-requests-limits.ts";
 import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
 import type { EmptyDirVolume, EmptyDirMedium } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
-import { type VolumeHost, emptyDirsDirectory } from "./volume-directory.ts";
+import { type VolumeHost, emptyDirsDirectory } from "./volume-paths.ts";
 
 /** Any user of any container of the pod may write. */
 const MODE = 0o777;

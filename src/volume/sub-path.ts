@@ -1,15 +1,10 @@
 // Performs: bind mounts a path inside a volume for one container, without following a link out of the volume: later
 // changes by a pod cannot redirect it. kubelet: subpath
 
-import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { SubPath } from "../api/v1/volume-mounts.ts";
 import { configError, messageOf } from "../lib/errors.ts";
-import {
-  makePodDirectory,
-  unmountAll,
-  type VolumeHost,
-  subPathsDirectory,
-} from "./volume-directory.ts";
+import { unmountAll } from "./tear-down.ts";
+import { makePodDirectory, subPathsDirectory, type VolumeHost } from "./volume-paths.ts";
 
 export interface SubPathRequest extends SubPath {
   /** The volume itself is read-only (`isReadOnlyVolume`), not only the mount: missing directories are not created. */
@@ -35,8 +30,7 @@ function bindSubPath(host: VolumeHost, request: SubPathRequest): string {
   mustStayInside(path);
   const parent = subPathsDirectory(host.stateDir, uid, request);
   const target = `${parent}/${index}`;
-  makePodDirectory(host, uid);
-  host.files.makeDirectory(parent, POD_DIRECTORY_MODE);
+  makePodDirectory(host, uid, parent);
   unmountAll(host, target);
   host.mounts.bindBeneath({ root, path, create: !readOnly, target });
   return target;

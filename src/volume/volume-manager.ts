@@ -1,7 +1,6 @@
-// Performs: sets up the volumes of a pod on the host and removes them afterwards. Every call may be repeated, also after a
-// crash in the middle. kubelet: volume manager
+// Performs: sets up the volumes of a pod on the host and refreshes them; tear-down.ts removes them. Every call may be
+// repeated, also after a crash in the middle. kubelet: volume manager
 
-import { isPodUID, podDirectory, podsDirectory } from "../api/pod/pod-directory.ts";
 import { NO_OBJECTS } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Volume } from "../api/v1/volumes.ts";
@@ -12,7 +11,8 @@ import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";
 import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from "./host-path.ts";
-import { unmountAll, emptyDirPath } from "./volume-directory.ts";
+import { emptyLargeVolumes, leftovers, tearDown } from "./tear-down.ts";
+import { emptyDirPath } from "./volume-paths.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { SubPath } from "../api/v1/volume-mounts.ts";
 import { prepareSubPath } from "./sub-path.ts";
@@ -139,41 +139,16 @@ export class Volumes {
     return new Map(onDisk.map(([name, path]) => [name, files.diskUsage(path)]));
   }
 
-  /**
-   * Removes everything of the pod below stateDir; a missing directory is ignored. Mounts there are unmounted, never
-   * emptied. Throws AgentError when something cannot be removed.
-   */
   tearDown(uid: PodUID): void {
-    const { files, mounts, stateDir } = this.#options;
-    const directory = podDirectory(stateDir, uid);
-    if (files.info(directory) === undefined) return;
-    unmountAll(this.#options, directory);
-    const [left] = mounts.mountsUnder(directory);
-    if (left !== undefined) {
-      const message = `cannot clear ${directory}: ${left} is still mounted`;
-      throw new AgentError({ reason: "FailedUnmount", message });
-    }
-    files.removeTree(directory);
+    tearDown(this.#options, uid);
   }
 
-  /** The slow part of `tearDown`, in steps: a large emptyDir. `tearDown` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
-    const { files, mounts, stateDir } = this.#options;
-    const directory = podDirectory(stateDir, uid);
-    if (files.info(directory) === undefined) return;
-    unmountAll(this.#options, directory);
-    if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
+  emptyLargeVolumes(uid: PodUID): Iterable<void> {
+    return emptyLargeVolumes(this.#options, uid);
   }
 
-  /** The UIDs of all pods with a directory below stateDir. */
   leftovers(): readonly PodUID[] {
-    const { files, stateDir } = this.#options;
-    const directory = podsDirectory(stateDir);
-    if (files.info(directory) === undefined) return [];
-    return files
-      .list(directory)
-      .filter(({ kind, name }) => kind === "directory" && isPodUID(name))
-      .map(({ name }) => name);
+    return leftovers(this.#options);
   }
 
   #setUp(volume: Volume, pod: Pod, content: ContentVolumes): string | undefined {

@@ -154,41 +154,41 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "volumes are not unmounted",
-    file: "src/volume/volume-directory.ts",
+    file: "src/volume/tear-down.ts",
     search: "for (const path of mounted) mounts.unmount(path);",
     replacement: "",
   },
   {
     name: "mounted volumes are removed with their content",
-    file: "src/volume/volume-manager.ts",
-    search: `    unmountAll(this.#options, directory);
-    const [left] = mounts.mountsUnder(directory);
-    if (left !== undefined) {
-      const message = \`cannot clear \${directory}: \${left} is still mounted\`;
-      throw new AgentError({ reason: "FailedUnmount", message });
-    }
-    files.removeTree(directory);
+    file: "src/volume/tear-down.ts",
+    search: `  unmountAll(host, directory);
+  const [left] = mounts.mountsUnder(directory);
+  if (left !== undefined) {
+    const message = \`cannot clear \${directory}: \${left} is still mounted\`;
+    throw new AgentError({ reason: "FailedUnmount", message });
   }
+  files.removeTree(directory);
+}
 
-  /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
-    const { files, mounts, stateDir } = this.#options;
-    const directory = podDirectory(stateDir, uid);
-    if (files.info(directory) === undefined) return;
-    unmountAll(this.#options, directory);
-    if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
+/** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
+export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void> {
+  const { files, mounts, stateDir } = host;
+  const directory = podDirectory(stateDir, uid);
+  if (files.info(directory) === undefined) return;
+  unmountAll(host, directory);
+  if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
 `,
-    replacement: `    void [mounts, AgentError];
-    files.removeTree(directory);
-  }
+    replacement: `  void [mounts, AgentError];
+  files.removeTree(directory);
+}
 
-  /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
-    const { files, mounts, stateDir } = this.#options;
-    const directory = podDirectory(stateDir, uid);
-    if (files.info(directory) === undefined) return;
-    void mounts;
-    yield* files.emptyLargeTree(directory);
+/** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
+export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void> {
+  const { files, mounts, stateDir } = host;
+  const directory = podDirectory(stateDir, uid);
+  if (files.info(directory) === undefined) return;
+  void mounts;
+  yield* files.emptyLargeTree(directory);
 `,
   },
   {

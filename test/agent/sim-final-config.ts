@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANNOTATION } from "../../src/api/pod/labels.ts";
-import { contentDirectory } from "../../src/volume/volume-directory.ts";
+import { contentDirectory } from "../../src/volume/volume-paths.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { waits } from "./sim-final-pods.ts";
 import { follows } from "./sim-judge-config.ts";

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { contentDirectory } from "../../src/volume/volume-directory.ts";
+import { contentDirectory } from "../../src/volume/volume-paths.ts";
 
 const UID = "(?<uid>[^/]+)";
 // Of wherever the agent puts them: a judge that looks elsewhere accuses nobody.

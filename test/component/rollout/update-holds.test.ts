@@ -8,7 +8,7 @@ import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { Store } from "../../../src/store/store.ts";
-import { emptyDirPath } from "../../../src/volume/volume-directory.ts";
+import { emptyDirPath } from "../../../src/volume/volume-paths.ts";
 import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { makeTempDirectory } from "../../harness/temp-directory.ts";

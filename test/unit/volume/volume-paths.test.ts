@@ -3,7 +3,7 @@ import {
   contentDirectory,
   emptyDirPath,
   subPathsDirectory,
-} from "../../../src/volume/volume-directory.ts";
+} from "../../../src/volume/volume-paths.ts";
 
 test("an emptyDir lies where the kubelet has it", () => {
   expect(emptyDirPath("/var/lib/agent/", "6f0c-1", "cache")).toBe(

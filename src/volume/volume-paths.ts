@@ -1,4 +1,4 @@
-// Performs: the directory of a pod, and the mounts below it.
+// Performs: names the paths of volumes below the directory of their pod (api/pod/pod-directory.ts), and creates that one.
 
 import { POD_DIRECTORY_MODE, podDirectory } from "../api/pod/pod-directory.ts";
 import type { Edges } from "../edges.ts";
@@ -7,21 +7,10 @@ export interface VolumeHost extends Pick<Edges, "files" | "mounts"> {
   readonly stateDir: string;
 }
 
-export function makePodDirectory({ files, stateDir }: VolumeHost, uid: string): void {
-  files.makeDirectory(podDirectory(stateDir, uid), POD_DIRECTORY_MODE);
-}
-
-/** Unmounts everything at and below a directory; the caller checks for mounts that are left. */
-export function unmountAll({ mounts }: Pick<VolumeHost, "mounts">, directory: string): void {
-  // Several rounds: mounts may be stacked.
-  for (let round = 0; round < 8; round += 1) {
-    const own = mounts.isMountPoint(directory) ? [directory] : [];
-    const mounted = [...mounts.mountsUnder(directory), ...own];
-    if (mounted.length === 0) return;
-    // All are made private before any is unmounted: a mount inside a bind mount may be the host's own.
-    for (const path of mounted) mounts.makePrivate(path);
-    for (const path of mounted) mounts.unmount(path);
-  }
+/** Also creates `inside`, a directory of the pod's that only root may enter. */
+export function makePodDirectory(host: VolumeHost, uid: string, inside?: string): void {
+  host.files.makeDirectory(podDirectory(host.stateDir, uid), POD_DIRECTORY_MODE);
+  if (inside !== undefined) host.files.makeDirectory(inside, POD_DIRECTORY_MODE);
 }
 
 /** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as in the kubelet. */

@@ -95,7 +95,7 @@ function trustVerb(parts: FleetParts): Verb {
           ...OUTPUT_FILE,
         },
         run: async ({ flags }) =>
-          (await import("./trust/trust.ts")).trustSign(parts.terminal, flags()),
+          (await import("./trust/publish-bundle.ts")).trustSign(parts.terminal, flags()),
       },
       {
         usage: "publish",
@@ -105,7 +105,8 @@ function trustVerb(parts: FleetParts): Verb {
           ...keyFlag("private root key in PEM"),
           ...bundleVersionFlag("if the next version cannot be read from the broker"),
         },
-        run: async ({ flags }) => (await import("./trust/trust.ts")).trustPublish(parts, flags()),
+        run: async ({ flags }) =>
+          (await import("./trust/publish-bundle.ts")).trustPublish(parts, flags()),
       },
     ],
   };

@@ -12,7 +12,7 @@ import "../../../src/fleet/send-command.ts";
 import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";
-import "../../../src/fleet/trust/trust.ts";
+import "../../../src/fleet/trust/publish-bundle.ts";
 import type { MqttMessage } from "../../../src/mqtt/mqtt-link.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";

@@ -10,17 +10,22 @@ import { isEnvelope, payloadTypeOf, readSignedEnvelope } from "../../protocol/ds
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
 import type { Terminal } from "../../cli/process-io.ts";
-import { rootKeysOf, verifiedBy } from "../../trust/verify-signature.ts";
+import { rootKeysOf } from "../../trust/verify-signature.ts";
 import { verifyEd25519 } from "../../host/ed25519.ts";
 import { writtenBundle } from "./bundle-file.ts";
-import { HIGHEST_VERSION } from "../document/next-generation.ts";
 import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
 import { readOnly } from "../read-input.ts";
+import {
+  isVersioned,
+  nextBundleVersion,
+  refuseOlder,
+  refuseTooHigh,
+  retainedBundle,
+  type RetainedBundle,
+} from "./next-bundle-version.ts";
 import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
-import { wireObject } from "../../protocol/read-published.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
-import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface TrustFlags {
@@ -36,13 +41,6 @@ export interface TrustSignFlags extends TrustFlags {
 interface SignedBundle {
   readonly bundle: TrustBundle;
   readonly message: Uint8Array;
-}
-
-/** The retained bundle; its version counts only if a root key signed it. */
-interface RetainedBundle {
-  /** 0 = none, or nothing that a node would accept. */
-  readonly version: number;
-  readonly isVerified: boolean;
 }
 
 /** Needs no broker. */
@@ -88,7 +86,7 @@ function signedBefore(
   { retained, flags, terminal }: Publishing,
 ): SignedBundle {
   const signed = signedBundle(value, flags.filename);
-  const before = retainedBundle(retained, signed.bundle.root);
+  const before = retainedOf(retained, signed.bundle.root);
   if (before?.isVerified === true) refuseOlder(signed.bundle, before);
   else if (before !== undefined && before.version >= signed.bundle.version)
     terminal.err(
@@ -99,46 +97,18 @@ function signedBefore(
 
 function signNow(value: unknown, { retained, flags, terminal }: Publishing): SignedBundle {
   const signers = rootSigners(flags);
-  const before = retainedBundle(
+  const before = retainedOf(
     retained,
     signers.map(({ pub }) => pub),
   );
   const version = flags.bundleVersion ?? nextBundleVersion(value, before);
-  const isFirst = version === undefined && before === undefined;
-  const signed = signBundle(value, { flags, signers, version: isFirst ? 1 : version });
-  if (isFirst && !isVersioned(value))
+  const signed = signBundle(value, { flags, signers, version });
+  if (before === undefined && flags.bundleVersion === undefined && !isVersioned(value))
     terminal.err(
       "warning: the broker holds no TrustBundle, so this is version 1; nodes that had a higher one answer 410, for them name it with --bundle-version\n",
     );
   if (before?.isVerified === true) refuseOlder(signed.bundle, before);
   return signed;
-}
-
-/** An unverified version on the broker must not decide what a root key signs. */
-function nextBundleVersion(value: unknown, before: RetainedBundle | undefined): number | undefined {
-  if (before?.isVerified === true) return before.version + 1;
-  if (before === undefined || isVersioned(value)) return undefined;
-  throw new CliError(
-    "what the broker holds as TrustBundle is signed by none of the keys named with --key, so its version is not believed; name the version with --bundle-version",
-  );
-}
-
-function isVersioned(value: unknown): boolean {
-  return memberOf(value, "version") !== undefined;
-}
-
-function refuseOlder({ version }: TrustBundle, before: RetainedBundle): void {
-  if (version <= before.version)
-    throw new CliError(
-      `version ${version} is not newer than version ${before.version} on the broker; nodes would refuse it`,
-    );
-}
-
-function refuseTooHigh({ version }: TrustBundle): void {
-  if (version > HIGHEST_VERSION)
-    throw new UsageError(
-      `version ${version} is too high: it leaves no room for successors; at most ${HIGHEST_VERSION} is accepted`,
-    );
 }
 
 function rootSigners({ filename, key = [] }: TrustFlags): readonly Signer[] {
@@ -176,19 +146,11 @@ function signedBundle(value: unknown, file: string): SignedBundle {
   return { bundle: bundle.value, message: jsonBytes(value) };
 }
 
-/** undefined = nothing is retained. */
-function retainedBundle(
-  retained: Uint8Array | undefined,
+function retainedOf(
+  message: Uint8Array | undefined,
   roots: readonly PublicKey[],
 ): RetainedBundle | undefined {
-  if (retained === undefined) return undefined;
-  const envelope = readSignedEnvelope(wireObject(retained));
-  if (!envelope.ok) return { version: 0, isVerified: false };
-  const bundle = decodeTrustBundle(envelope.value.payload);
-  if (!bundle.ok) return { version: 0, isVerified: false };
-  const signers = verifiedBy(envelope.value, rootKeysOf(roots, sha256), verifyEd25519);
-  const isOfTrust = envelope.value.payloadType === payloadTypeOf("trust");
-  return { version: bundle.value.version, isVerified: signers.length > 0 && isOfTrust };
+  return retainedBundle(message, rootKeysOf(roots, sha256), verifyEd25519);
 }
 
 function describe({ version, root, keys }: TrustBundle): string {

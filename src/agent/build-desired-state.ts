@@ -9,7 +9,7 @@ import { admissionRank, type Pods } from "../podworkers/pods.ts";
 import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { DesiredPods } from "../source/desired-pods.ts";
-import { readersOf } from "../source/object-changes.ts";
+import { readersOf } from "../source/object-readers.ts";
 import { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { SyncLoop } from "./sync-loop.ts";

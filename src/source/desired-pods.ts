@@ -12,7 +12,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
 import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
 import type { SourceSnapshots } from "./source-snapshots.ts";
-import { missingFor } from "./object-changes.ts";
+import { missingFor } from "./object-readers.ts";
 
 export interface DesiredPodsOptions {
   readonly written: SourceSnapshots;

@@ -13,7 +13,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { missingFor } from "./object-changes.ts";
+import { missingFor } from "./object-readers.ts";
 import { isShadowed } from "./precedence.ts";
 
 export interface SourceSnapshotsOptions {

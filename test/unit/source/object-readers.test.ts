@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readersOf } from "../../../src/source/object-changes.ts";
+import { readersOf } from "../../../src/source/object-readers.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 

@@ -1,16 +1,11 @@
-// Performs: keeps the volumes of a pod in line with its ConfigMaps and Secrets, computes what its containers would read if
-// they started now, and checks that all of it exists.
+// Performs: keeps the volumes of a pod in line with its ConfigMaps and Secrets, and computes what its containers would read
+// if they started now.
 
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
-import { requireParts } from "../runtime/cri-config/container-sub-paths.ts";
-import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
-import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
-import { allContainers, type Pod } from "../api/v1/pod.ts";
-import type { NodeAllocatable } from "../api/pod/downward.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { configDigests } from "../runtime/decide/config-digest.ts";
@@ -83,31 +78,4 @@ export function podObjects({ edges, desired, written, volumes }: PodObjectsOptio
         digest: (text) => secrets.configDigest(text),
       }),
   };
-}
-
-interface RequiredConfigFacts {
-  readonly objects: LocalObjects;
-  readonly allocatable: NodeAllocatable;
-  readonly nodeName: string;
-  readonly volumes: Pick<Volumes, "check">;
-}
-
-/**
- * Checks, before the pod that this one replaces is stopped, that all objects, keys and files that it reads exist. Throws
- * AgentError `CreateContainerConfigError` for what is missing; other errors surface when the pod starts.
- */
-export function requireConfig(pod: Pod, facts: RequiredConfigFacts): void {
-  const { objects, allocatable: node, nodeName, volumes } = facts;
-  // Addresses are always available when a container starts.
-  const downward = { nodeName, hostIPs: [], podIPs: [] };
-  try {
-    const all = allContainers(pod.spec).map((container) => ({
-      container,
-      ...resolveEnvironment(pod, container, { objects, downward, node }),
-    }));
-    volumes.check(pod);
-    for (const { container, env } of all) requireParts(pod, container, { env, objects });
-  } catch (error) {
-    if (reasonOf(error, "") === CONFIG_ERROR) throw error;
-  }
 }

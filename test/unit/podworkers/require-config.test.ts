@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { requireConfig } from "../../../src/podworkers/refresh-config.ts";
+import { requireConfig } from "../../../src/podworkers/require-config.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";

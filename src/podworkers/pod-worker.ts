@@ -46,6 +46,7 @@ export class PodWorker {
   readonly #backoff: SyncBackoff;
   #isActing = false;
   #removedAt: number | undefined;
+  /** A shortened grace period is kept in memory only: a restart of the agent forgets it. */
   readonly #grace: GracePeriod;
 
   constructor(options: PodWorkerOptions) {

@@ -18,11 +18,11 @@ import {
   type CommandOutcome,
   ANSWER_MS,
 } from "./response.ts";
+import type { CommandMessage } from "./authenticate-command.ts";
 import {
   judgeCommand,
   type CommandFacts,
   type CommandJudgement,
-  type CommandMessage,
   type CommandRefusal,
   type Command,
 } from "./judge-command.ts";

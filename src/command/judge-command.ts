@@ -1,22 +1,22 @@
-// Decodes and judges one message on a command topic: it is carried out, answered with a refusal, or ignored.
+// Judges one message on a command topic, in the order of its checks: size, authenticity, fields, target, expiry,
+// repetition. The command is carried out, answered with a refusal, or ignored.
 
 import { Findings } from "../api/decode/field-errors.ts";
 import { fieldOf, map, objectType, type Decoded } from "../api/schema/codec.ts";
 import { anything, atLeast, between, exactText, time } from "../api/schema/values.ts";
 import { TARGET } from "../protocol/desired-state.ts";
-import { isEnvelope, readSignedEnvelope, type SignedEnvelope } from "../protocol/dsse.ts";
-import { withoutUndefined, parseJson } from "../lib/json.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { MAX_TOPIC_BYTES, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import type { MqttMessage } from "../mqtt/mqtt-link.ts";
-import { commandError, denied, type Denial } from "./response.ts";
 import {
-  COMMAND_VERBS,
-  isCommandVerb,
-  LATER_VERBS,
-  VERBS,
-  verbsWhere,
-  type CommandVerb,
-} from "./verbs.ts";
+  ignore,
+  openCommand,
+  unsignedDenial,
+  type CommandMessage,
+  type CommandTrust,
+  type Ignored,
+} from "./authenticate-command.ts";
+import { commandError, denied, type Denial } from "./response.ts";
+import { COMMAND_VERBS, isCommandVerb, LATER_VERBS, VERBS, type CommandVerb } from "./verbs.ts";
 
 type ReadCommand =
   | { readonly type: "Command"; readonly command: Command }
@@ -103,12 +103,8 @@ function isLater(verb: string): boolean {
   return LATER_VERBS.some((one) => one === verb);
 }
 
-/** A message as it arrived. */
-export type CommandMessage = Omit<MqttMessage, "qos">;
-
 /** The state of the node when the command arrives. */
-export interface CommandFacts {
-  readonly root: string;
+export interface CommandFacts extends CommandTrust {
   readonly node: string;
   readonly groups: readonly string[];
   readonly fleet?: string | undefined;
@@ -117,10 +113,6 @@ export interface CommandFacts {
   /** Wall-clock milliseconds. */
   readonly now: number;
   readonly clockTrusted: boolean;
-  /** May read the disk, so it is called only for readable messages. */
-  readonly signaturesRequired: () => boolean;
-  /** Why its signature does not count, as a sentence; undefined = it counts. Never throws. */
-  readonly verify: (envelope: SignedEnvelope, group: string | undefined) => string | undefined;
   /** The final code of a command that was accepted before; 0 = it is running, undefined = never seen. */
   readonly codeOf: (id: string) => number | undefined;
 }
@@ -146,7 +138,7 @@ export interface CommandRefusal extends Denial {
 }
 
 export type CommandJudgement =
-  | { readonly type: "Ignore"; readonly why: string }
+  | Ignored
   | CommandRefusal
   | {
       readonly type: "Run";
@@ -169,16 +161,16 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
     return ignore(`it is over ${MAX_COMMAND_BYTES} bytes`);
   if ((message.correlationData?.length ?? 0) > MAX_CORRELATION_BYTES)
     return ignore(`its correlation data are over ${MAX_CORRELATION_BYTES} bytes`);
-  const reading = readMessage(message, facts);
-  if (reading.type === "Ignore") return reading;
-  const { value, signed, distrust } = reading;
+  const opened = openCommand(message, facts);
+  if (opened.type === "Ignore") return opened;
+  const { value, signed, distrust } = opened;
   const own = topicFor({ type: "NodeResponse", root: facts.root, node: facts.node });
   const read = decodeCommand(value);
   const id = read.type === "Invalid" ? read.id : read.command.id;
   if (id === undefined) return ignore("it has no ULID as its id");
   // An untrusted sender learns only that it is untrusted.
   if (distrust !== undefined)
-    return { type: "Refuse", id, replyTo: own, untrusted: true, ...denied(401, distrust) };
+    return { type: "Refuse", id, replyTo: own, untrusted: true, ...distrust };
   const signaturesRequired = facts.signaturesRequired();
   if (read.type === "Command")
     return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
@@ -198,42 +190,13 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
   }
   const denial =
     targetDenial(command, of) ??
-    unsignedDenial(command, of) ??
+    unsignedDenial(verb, of) ??
     expiry(command, of) ??
     repetition(command, facts);
   if (denial !== undefined) return { type: "Refuse", id, replyTo, untrusted, ...denial };
   const replayable = signed && VERBS[verb].changes;
   const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
   return { type: "Run", command, statusOnly: untrusted, replayable, ...proven, replyTo };
-}
-
-interface Reading {
-  readonly type: "Read";
-  readonly value: unknown;
-  readonly signed: boolean;
-  /** Why its signature does not count. */
-  readonly distrust: string | undefined;
-}
-
-function readMessage(
-  { topic, payload }: CommandMessage,
-  facts: CommandFacts,
-): Reading | Extract<CommandJudgement, { type: "Ignore" }> {
-  const written = parseJson(payload);
-  if (!isEnvelope(written)) {
-    if (written === undefined) return ignore("it is no JSON");
-    return { type: "Read", value: written, signed: false, distrust: undefined };
-  }
-  const envelope = readSignedEnvelope(written);
-  if (!envelope.ok) return ignore("its envelope cannot be read");
-  const of = parseTopic(facts.root, topic);
-  const group = of?.type === "GroupCommand" ? of.group : undefined;
-  return {
-    type: "Read",
-    value: parseJson(envelope.value.payload),
-    signed: true,
-    distrust: facts.verify(envelope.value, group),
-  };
 }
 
 function replyTopic(
@@ -249,10 +212,6 @@ function replyTopic(
       (topic.startsWith(`${own}/`) && isPlainTopic(topic) && !topic.includes("//")),
   );
   return allowed ? (asked[0] ?? own) : undefined;
-}
-
-function ignore(why: string): Extract<CommandJudgement, { type: "Ignore" }> {
-  return { type: "Ignore", why };
 }
 
 /** Every name in the target must match. A signed command must also name the node or group of its topic, so that it cannot
@@ -288,16 +247,6 @@ function topicDenial(
   return group === topic.group
     ? undefined
     : denied(403, "a command for a group must name the group of its topic", "target.group");
-}
-
-function unsignedDenial(
-  { verb }: Command,
-  { signaturesRequired, signed }: CommandCase,
-): Denial | undefined {
-  if (signed || !signaturesRequired || VERBS[verb].open) return undefined;
-  const allowed = verbsWhere(({ open }) => open).join(" and ");
-  const message = `this node requires signatures: without one, only ${allowed} are allowed; sign the command`;
-  return denied(401, message, "verb");
 }
 
 function expiry(command: Command, { message, facts, signed }: CommandCase): Denial | undefined {

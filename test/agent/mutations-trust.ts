@@ -123,7 +123,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "unsigned commands are obeyed although signatures are required",
-    file: DENIALS,
+    file: "src/command/authenticate-command.ts",
     search: "if (signed || !signaturesRequired || VERBS[verb].open) return undefined;",
     replacement: "if (signed || !signaturesRequired || !VERBS[verb].open) return undefined;",
   },

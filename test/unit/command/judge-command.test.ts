@@ -7,26 +7,13 @@ import {
   signed,
   someFacts,
   ulid,
+  verdict,
 } from "../upstream/a-command.ts";
-import {
-  judgeCommand,
-  type CommandFacts,
-  type CommandMessage,
-} from "../../../src/command/judge-command.ts";
-import { MAX_COMMAND_BYTES } from "../../../src/command/judge-command.ts";
+import type { CommandMessage } from "../../../src/command/authenticate-command.ts";
+import { judgeCommand, MAX_COMMAND_BYTES } from "../../../src/command/judge-command.ts";
 
 const at = (iso: string): { issuedAt: string } => ({ issuedAt: iso });
 
-function verdict(
-  value: unknown,
-  facts: Partial<CommandFacts> = {},
-  more: Partial<CommandMessage> = {},
-): unknown {
-  const judged = judgeCommand(arriving(value, more), someFacts(facts));
-  if (judged.type === "Ignore") return "ignored";
-  if (judged.type === "Run") return judged.statusOnly ? "run, status only" : "run";
-  return `${judged.phase} ${judged.code} ${judged.error?.element ?? ""}`.trim();
-}
 const inGroup = { topic: GROUP_TOPIC };
 const kiosks = { target: { group: "kiosks" } };
 
@@ -43,19 +30,6 @@ describe("commands without a response", () => {
     ["an envelope that cannot be read", { payloadType: "x", payload: "!" }, {}],
   ])("%s", (_, value, more) => {
     expect(verdict(value, {}, more)).toBe("ignored");
-  });
-
-  test("and for which the disk is not asked whether signatures count", () => {
-    let looks = 0;
-    const signaturesRequired = (): boolean => (looks += 1) > 0;
-    const large = `{"id":"${"x".repeat(MAX_COMMAND_BYTES)}"}`;
-    expect(verdict(aCommand(), { signaturesRequired }, { retain: true })).toBe("ignored");
-    expect(verdict(large, { signaturesRequired })).toBe("ignored");
-    expect(verdict("{", { signaturesRequired })).toBe("ignored");
-    expect(verdict({ verb: "ping" }, { signaturesRequired })).toBe("ignored");
-    expect(looks).toBe(0);
-    expect(verdict(aCommand(), { signaturesRequired })).toBe("run, status only");
-    expect(looks).toBe(1);
   });
 
   test("but not correlation data of a usual length", () => {
@@ -157,21 +131,11 @@ describe("where the answer goes", () => {
   });
 });
 
-describe("once signatures are required", () => {
-  const facts = { signaturesRequired: () => true };
-
-  test("unsigned commands are ping and get, and they return no more than the reports contain", () => {
-    expect(verdict(aCommand(), facts)).toBe("run, status only");
-    expect(verdict(aCommand({ verb: "get" }), facts)).toBe("run, status only");
-    for (const verb of ["describe", "explain", "logs", "restart", "pull", "hold"])
-      expect(verdict(aCommand({ verb }), facts)).toBe("denied 401 verb");
-  });
-
-  test("a signed one is obeyed in the session it was made for", () => {
-    expect(verdict(signed(aCommand({ verb: "restart", session: 7 })), facts)).toBe("run");
-  });
+describe("when it is too late", () => {
+  const old = at("2026-11-21T07:58:59Z");
 
   test("a recording of an earlier session, or one without any, is expired", () => {
+    const facts = { signaturesRequired: () => true };
     expect(verdict(signed(aCommand({ verb: "restart", session: 6 })), facts)).toBe(
       "expired 408 session",
     );
@@ -180,26 +144,6 @@ describe("once signatures are required", () => {
       "expired 408 session",
     );
   });
-
-  test("an invalid signature is 401, whatever the payload contains", () => {
-    const distrust = { ...facts, verify: () => "unknown key" };
-    expect(verdict(signed(aCommand({ session: 7 })), distrust)).toBe("denied 401");
-    expect(verdict(signed(aCommand({ verb: "exec" })), distrust)).toBe("denied 401");
-    expect(verdict(signed(aCommand({ target: { node: "pi-2" } })), distrust)).toBe("denied 401");
-    expect(verdict(signed("no object"), distrust)).toBe("ignored");
-  });
-
-  test("the signature is asked for the topic's group", () => {
-    const asked: unknown[] = [];
-    const verify: CommandFacts["verify"] = (_, group) => void asked.push(group);
-    verdict(signed(aCommand({ session: 7 })), { verify });
-    verdict(signed(aCommand(kiosks)), { verify }, inGroup);
-    expect(asked).toEqual([undefined, "kiosks"]);
-  });
-});
-
-describe("when it is too late", () => {
-  const old = at("2026-11-21T07:58:59Z");
 
   test("its time to live counts where the clock is right, and only there", () => {
     expect(verdict(aCommand(old))).toBe("expired 408 ttl");
@@ -236,11 +180,6 @@ describe("twice the same", () => {
   test("is answered with the result of the first, or that it is running", () => {
     expect(verdict(aCommand(), { codeOf: () => 200 })).toBe("duplicate 200 id");
     expect(verdict(aCommand(), { codeOf: () => 0 })).toBe("duplicate 202 id");
-  });
-
-  test("is not reported to a sender who is not authorised", () => {
-    const facts = { codeOf: () => 200, signaturesRequired: () => true };
-    expect(verdict(aCommand({ verb: "restart" }), facts)).toBe("denied 401 verb");
   });
 });
 

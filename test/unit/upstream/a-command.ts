@@ -1,7 +1,8 @@
 // Commands as they arrive, and a node that hears them.
 
 import { writeSignedEnvelope, payloadTypeOf } from "../../../src/protocol/dsse.ts";
-import type { CommandFacts, CommandMessage } from "../../../src/command/judge-command.ts";
+import type { CommandMessage } from "../../../src/command/authenticate-command.ts";
+import { judgeCommand, type CommandFacts } from "../../../src/command/judge-command.ts";
 
 export const NOW = Date.parse("2026-11-21T08:00:00Z");
 export const NODE_TOPIC = "agent/v1/node/pi-1/command";
@@ -48,4 +49,16 @@ export function someFacts(more: Partial<CommandFacts> = {}): CommandFacts {
     codeOf: () => undefined,
     ...more,
   };
+}
+
+/** The judgement of a message, in one line. */
+export function verdict(
+  value: unknown,
+  facts: Partial<CommandFacts> = {},
+  more: Partial<CommandMessage> = {},
+): string {
+  const judged = judgeCommand(arriving(value, more), someFacts(facts));
+  if (judged.type === "Ignore") return "ignored";
+  if (judged.type === "Run") return judged.statusOnly ? "run, status only" : "run";
+  return `${judged.phase} ${judged.code} ${judged.error?.element ?? ""}`.trim();
 }

@@ -1,5 +1,5 @@
-// Performs: one desired document as a source of pods and objects: judges each message, writes an accepted document to
-// the disk, and only then publishes it.
+// Performs: one desired document as a source of pods and objects: restores the accepted document at the start, judges
+// each message, writes an accepted document to the disk, and only then publishes it.
 
 import { Alarm } from "../../lib/alarm.ts";
 import type {
@@ -12,6 +12,7 @@ import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desire
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
+import { decodeAccepted } from "./decode-accepted.ts";
 import {
   judgeDocument,
   type JudgeContext,
@@ -19,7 +20,6 @@ import {
   type Verdict,
 } from "./judge-document.ts";
 import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
-import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/last-rejected.ts";
 import { supersededBy } from "./epoch-and-generation.ts";
 import type { Documents } from "../../store/document/documents.ts";
@@ -111,7 +111,7 @@ export class DocumentSource implements Disposable {
     this.#stored = stored;
     if (stored === undefined) return;
     const { generation, lost } = stored;
-    const { document, rejected, intact } = restoreDocument(stored, this.#options.address, sha256);
+    const { document, rejected, intact } = decodeAccepted(stored, this.#options.address, sha256);
     this.#notices = rejected;
     this.#ready = intact;
     if (lost !== undefined) {

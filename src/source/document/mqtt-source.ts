@@ -1,5 +1,5 @@
-// Performs: the documents that reach a node over MQTT: routes each message to the node's own document or to that of a
-// group, and keeps the groups in step with the configuration and the node's document.
+// Performs: the documents that reach a node over MQTT: restores them at the start, routes each message to the node's own
+// document or to that of a group, and keeps the groups in step with the configuration and the node's document.
 
 import { type DocumentState, groupOf, groupSource } from "../../protocol/desired-document.ts";
 import type { SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";

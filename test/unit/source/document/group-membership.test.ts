@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import type { GroupMember } from "../../../../src/protocol/groups.ts";
 import { membership } from "../../../../src/source/document/group-membership.ts";
 import { ADDRESS, judge, storedFrom, written } from "../desired-arrival.ts";
-import { restoreDocument } from "../../../../src/source/document/restore.ts";
+import { decodeAccepted } from "../../../../src/source/document/decode-accepted.ts";
 import { sha256 } from "../../api/digest.ts";
 
 const group = (name: string, priority = 0): GroupMember => ({ name, priority });
@@ -61,7 +61,7 @@ describe("the groups and labels in a node document", () => {
   });
 
   test("is still known after a restart", () => {
-    const { document, intact } = restoreDocument(storedFrom(written(WORD)), ADDRESS, sha256);
+    const { document, intact } = decodeAccepted(storedFrom(written(WORD)), ADDRESS, sha256);
     expect(intact).toBe(true);
     expect(document).toMatchObject({
       groups: [group("kiosks", 10), group("berlin")],
@@ -121,7 +121,7 @@ describe("a group document", () => {
     });
     const document = verdict.type === "Accepted" ? verdict.document : undefined;
     expect([document?.groups, document?.labels]).toEqual([undefined, undefined]);
-    const restored = restoreDocument(storedFrom(text, { source: address.source }), address, sha256);
+    const restored = decodeAccepted(storedFrom(text, { source: address.source }), address, sha256);
     expect([restored.document.groups, restored.document.labels]).toEqual([undefined, undefined]);
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 
-import { restoreDocument } from "../../../../src/source/document/restore.ts";
+import { decodeAccepted } from "../../../../src/source/document/decode-accepted.ts";
 import { sha256 } from "../../api/digest.ts";
 import { ADDRESS, aWrittenPod, judge, storedFrom, written } from "../desired-arrival.ts";
 
-const restore = (text: string) => restoreDocument(storedFrom(text), ADDRESS, sha256);
+const restore = (text: string) => decodeAccepted(storedFrom(text), ADDRESS, sha256);
 
-describe("restoreDocument", () => {
+describe("decodeAccepted", () => {
   test("gives exactly the document that was accepted", () => {
     const text = written({
       policy: { minReadySeconds: 3 },
@@ -14,7 +14,7 @@ describe("restoreDocument", () => {
     });
     const verdict = judge(text);
     if (verdict.type !== "Accepted") throw new Error(verdict.type);
-    expect(restoreDocument(verdict.accepted, ADDRESS, sha256)).toEqual({
+    expect(decodeAccepted(verdict.accepted, ADDRESS, sha256)).toEqual({
       document: verdict.document,
       rejected: [],
       intact: true,
@@ -23,7 +23,7 @@ describe("restoreDocument", () => {
 
   test("marks document and pods as signed, without a key", () => {
     const stored = storedFrom(written(), { signed: true });
-    const { document } = restoreDocument(stored, ADDRESS, sha256);
+    const { document } = decodeAccepted(stored, ADDRESS, sha256);
     expect(document).toMatchObject({ signed: true, pods: [{ signed: true }] });
     const plain = restore(written()).document;
     expect([plain.signed, plain.pods[0]?.signed]).toEqual([undefined, undefined]);

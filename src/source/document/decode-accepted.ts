@@ -1,4 +1,4 @@
-// What an accepted document means after a restart: read leniently, never judged again.
+// Decodes an accepted document after a restart: leniently, and without judging it again.
 
 import type {
   AcceptedDocument,
@@ -13,7 +13,7 @@ import { decodeResources } from "./resources.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { documentOf } from "./target.ts";
 
-export interface RestoredDocument {
+export interface DecodedDocument {
   readonly document: DesiredDocument;
   /** What can no longer be read: it does not run, and is reported. */
   readonly rejected: readonly Rejection[];
@@ -23,11 +23,11 @@ export interface RestoredDocument {
 }
 
 /** Never throws. Epoch, generation and digest come from the checkpoint, not from the payload. */
-export function restoreDocument(
+export function decodeAccepted(
   accepted: AcceptedDocument,
   address: DocumentAddress,
   sha256: Sha256,
-): RestoredDocument {
+): DecodedDocument {
   const { generation, signed = false, lost } = accepted;
   const read = readCheckpoint(accepted.payload, documentOf(address));
   const { resources, errors } = read;

@@ -1,6 +1,7 @@
-// The annotations by which a pod's author controls what v1 has no field for, each as a field of its own.
+// The annotations by which a pod's author controls what v1 has no field for, each as a field of its own; those about
+// updates are declared in update-annotations.ts.
 
-import { Findings, hinted, type Message } from "../decode/field-errors.ts";
+import { hinted, type Findings, type Message } from "../decode/field-errors.ts";
 import { invalidAt } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "../resource/devices.ts";
@@ -8,53 +9,24 @@ import { fieldOf, judged } from "../schema/codec.ts";
 import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { exactText } from "../schema/values.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
-import { ON_FAILURE, STRATEGIES } from "./update-policy.ts";
+import {
+  annotationReader,
+  choice,
+  FLAG,
+  type Annotated,
+  type Annotations,
+} from "./annotation-reader.ts";
+import { UPDATE_FIELDS } from "./update-annotations.ts";
 import { mapValues, memberOf, type JsonObject } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 3_600_000;
-const MAX_SECONDS = 366 * 24 * 3600;
 /** Keeps the reading short, also where every pod of a long file has as many. */
 const MAX_DEPENDENCIES = 20;
 const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
 const DEPENDS_ON = "agent/depends-on";
 export const UNKNOWN_FIELDS = "agent/unknown-fields";
-export const UPDATE_LOCK = "agent/update-lock";
-
-type Annotations = Readonly<Record<string, string>>;
-
-interface Annotated {
-  readonly metadata: { readonly annotations: Annotations };
-}
-
-/** One of a few words. */
-function choice<const T extends string>(words: readonly T[]): Type<T> {
-  const quoted = words.map((one) => JSON.stringify(one));
-  const message = `must be ${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1) ?? ""}`;
-  return {
-    name: "string",
-    read: (at) => words.find((one) => one === at.value) ?? invalidAt(at, message),
-    write: (value) => value,
-    schema: () => ({ enum: words }),
-  };
-}
-
-const FLAG = choice(["true", "false"]);
-
-function seconds(least: number, pattern: string): Type<number> {
-  return {
-    name: "string",
-    read(at) {
-      const read = /^[0-9]{1,9}$/.test(String(at.value)) ? Number(at.value) : -1;
-      if (read >= least && read <= MAX_SECONDS) return read;
-      const message = `must be a number of seconds between ${least} and ${MAX_SECONDS}, such as "30"`;
-      return invalidAt(at, message);
-    },
-    write: String,
-    schema: () => ({ type: "string", pattern }),
-  };
-}
 
 /** Milliseconds; outside of the bounds the nearest one. */
 const BACKOFF: Type<number> = {
@@ -98,35 +70,12 @@ const FIELDS = {
   [UNKNOWN_FIELDS]: fieldOf(choice(["warn", "refuse"]))({
     about: "warn: an unknown field is a warning, not an error.",
   }),
-  "agent/min-ready-seconds": fieldOf(seconds(0, "^[0-9]{1,9}$"))({
-    about: "Seconds that the changed pod must stay ready to count as good.",
-  }),
-  "agent/progress-deadline-seconds": fieldOf(seconds(1, "^[0-9]*[1-9][0-9]*$"))({
-    about: "Seconds, at least 1, after which the changed pod that is not good has failed.",
-  }),
-  "agent/on-failure": fieldOf(choice(ON_FAILURE))({
-    about: "What follows a failed update of the pod.",
-  }),
-  "agent/update-strategy": fieldOf(choice(STRATEGIES))({
-    about: "Order of pulling new images and stopping the old pod.",
-  }),
-  "agent/hold-upgrade": fieldOf(FLAG)({
-    about: "true: the pod replaces no other until it is released.",
-  }),
-  [UPDATE_LOCK]: fieldOf(exactText)({
-    about: "Volume in which containers lock updates out: emptyDir with medium Memory.",
-  }),
+  ...UPDATE_FIELDS,
 };
-type Values = { readonly [K in keyof typeof FIELDS]: ReturnType<(typeof FIELDS)[K]["read"]> };
-const READERS: { readonly [K in keyof Values]: Field<Values[K]> } = FIELDS;
 
 export const ANNOTATION_SCHEMAS = mapValues<Field, JsonSchema>(FIELDS, (field) => field.schema());
 
-/** Of an accepted pod: one that is invalid counts as not written. */
-export function annotationOf<K extends keyof Values>({ metadata }: Annotated, key: K): Values[K] {
-  const node = { findings: new Findings(), path: [], value: metadata.annotations };
-  return READERS[key].read(node, key);
-}
+const annotationOf = annotationReader(FIELDS);
 
 /** Everything wrong with our own annotations of a pod as written. */
 export function judgeAnnotations(metadata: NamedMetadata, findings: Findings): void {

@@ -8,7 +8,13 @@ import { messageOf } from "../lib/errors.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/require-upstream.ts";
 import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
-import { connectScope, refreshScope, larger, type Refresh } from "./report/report-timing.ts";
+import {
+  connectScope,
+  refreshScope,
+  larger,
+  REPORT_CREDITS,
+  type Refresh,
+} from "./report/report-timing.ts";
 import { UpstreamConnection, type UpstreamConnectionOptions } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
@@ -96,6 +102,7 @@ export class Upstream {
       clock,
       random,
       frequency,
+      credit: REPORT_CREDITS[options.config.profile],
       report: (why) => {
         // A late will may have overwritten the retained state.
         if (why === "Refresh") this.#connection.announce();

@@ -9,14 +9,13 @@ import {
   initialReportState,
   whenToReport,
   type NextReport,
+  type ReportPolicy,
   type ReportState,
 } from "./report-timing.ts";
 
-interface ReportLoopOptions {
+interface ReportLoopOptions extends ReportPolicy {
   readonly clock: Clock;
   readonly random: Random;
-  /** `nodeStatusReportFrequency` in ms. */
-  readonly frequency: number;
   readonly report: (why: NextReport["why"]) => void;
 }
 
@@ -38,12 +37,12 @@ export class ReportLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, frequency, report } = this.#options;
+    const { clock, credit, report } = this.#options;
     while (!signal.aborted) {
       const now = clock.monotonic();
-      const { at, why } = whenToReport(this.#state);
+      const { at, why } = whenToReport(this.#state, credit);
       if (at <= now) {
-        this.#state = afterReport(now, frequency);
+        this.#state = afterReport(this.#state, { at: now, why }, this.#options);
         report(why);
         continue;
       }

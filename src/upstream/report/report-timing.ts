@@ -1,14 +1,31 @@
-// Decides when the next report is due (the first change at once, a storm of changes as one, else
+// Decides when the next report is due (a change soon, a storm of changes from a credit, else
 // `nodeStatusReportFrequency`), and what is published again although the broker has acknowledged the same content
 // before.
 
 import type { Monotonic } from "../../lib/clock.ts";
 
+/** What reports of changes cost: `reports` at once, then one more every `refillMs`. */
+export interface ReportCredit {
+  readonly reports: number;
+  readonly refillMs: number;
+}
+
+export const REPORT_CREDITS = {
+  normal: { reports: 6, refillMs: 10_000 },
+  metered: { reports: 3, refillMs: 600_000 },
+} as const satisfies Record<string, ReportCredit>;
+
+export interface ReportPolicy {
+  readonly credit: ReportCredit;
+  /** Longest time between two reports, in ms. */
+  readonly frequency: number;
+}
+
 export interface ReportState {
-  /** The first and the latest change since the last report. */
+  /** The first change since the last report. */
   readonly firstChangeAt?: Monotonic;
-  readonly latestChangeAt?: Monotonic;
-  readonly reportedAt?: Monotonic;
+  /** When the whole credit is there again; in the past = it is. */
+  readonly refilledAt: Monotonic;
   /** A report is due then even if nothing changes. */
   readonly refreshAt: Monotonic;
 }
@@ -19,31 +36,35 @@ export interface NextReport {
   readonly why: "Change" | "Refresh";
 }
 
-const DEBOUNCE_MS = 2_000;
-const APART_MS = 10_000;
+/** What changes within this time is one report. */
+const JOIN_MS = 200;
 
 /** At the start of the process. The first refresh is spread over a whole period, so that a fleet does not report in step. */
 export function initialReportState(now: Monotonic, frequency: number, dice: number): ReportState {
-  return { refreshAt: now + frequency * dice };
+  return { refilledAt: now, refreshAt: now + frequency * dice };
 }
 
 export function afterChange(state: ReportState, now: Monotonic): ReportState {
-  return { ...state, firstChangeAt: state.firstChangeAt ?? now, latestChangeAt: now };
+  return { ...state, firstChangeAt: state.firstChangeAt ?? now };
 }
 
-export function afterReport(now: Monotonic, frequency: number): ReportState {
-  return { reportedAt: now, refreshAt: now + frequency };
+/** A refresh costs no credit. */
+export function afterReport(
+  { refilledAt }: ReportState,
+  { at, why }: NextReport,
+  { credit, frequency }: ReportPolicy,
+): ReportState {
+  const paid = why === "Change" ? Math.max(refilledAt, at) + credit.refillMs : refilledAt;
+  return { refilledAt: paid, refreshAt: at + frequency };
 }
 
-/** A storm delays a report by at most ten seconds after its first change. */
-export function whenToReport(state: ReportState): NextReport {
-  const { firstChangeAt, latestChangeAt, reportedAt, refreshAt } = state;
-  if (firstChangeAt === undefined || latestChangeAt === undefined)
-    return { at: refreshAt, why: "Refresh" };
-  if (reportedAt === undefined || firstChangeAt >= reportedAt + APART_MS)
-    return { at: firstChangeAt, why: "Change" };
-  const quiet = Math.min(latestChangeAt + DEBOUNCE_MS, firstChangeAt + APART_MS);
-  return { at: Math.max(reportedAt + APART_MS, quiet), why: "Change" };
+export function whenToReport(
+  { firstChangeAt, refilledAt, refreshAt }: ReportState,
+  { reports, refillMs }: ReportCredit,
+): NextReport {
+  if (firstChangeAt === undefined) return { at: refreshAt, why: "Refresh" };
+  const at = Math.max(firstChangeAt + JOIN_MS, refilledAt - (reports - 1) * refillMs);
+  return at <= refreshAt ? { at, why: "Change" } : { at: refreshAt, why: "Refresh" };
 }
 
 /** Nothing, the report alone, or the report and every pod topic. */

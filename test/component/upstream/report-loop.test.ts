@@ -4,29 +4,37 @@ import { ReportLoop } from "../../../src/upstream/report/report-loop.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { dice } from "./upstream-world.ts";
 
-test("reports the first change at once, a storm every ten seconds, and refreshes in silence", async () => {
+test("reports changes from the credit, a storm every ten seconds, and refreshes in silence", async () => {
   const clock = new VirtualClock({ monotonic: 0 });
   const reports: string[] = [];
   const loop = new ReportLoop({
     clock,
     random: dice(0.5),
     frequency: 900_000,
+    credit: { reports: 2, refillMs: 10_000 },
     report: (why) => void reports.push(`${why} ${clock.monotonic() / 1000}`),
   });
   const stop = new AbortController();
   const running = loop.run(stop.signal);
   await clock.advance(1000);
   loop.changed();
-  await clock.settle();
-  expect(reports).toEqual(["Change 1"]);
+  await clock.advance(200);
+  expect(reports).toEqual(["Change 1.2"]);
+  await clock.advance(800);
   for (let second = 0; second < 25; second += 1) {
     await clock.advance(1000);
     loop.changed();
   }
   await clock.advance(60_000);
-  expect(reports).toEqual(["Change 1", "Change 12", "Change 22", "Change 32"]);
+  expect(reports).toEqual([
+    "Change 1.2",
+    "Change 3.2",
+    "Change 11.2",
+    "Change 21.2",
+    "Change 31.2",
+  ]);
   await clock.advance(1_800_000);
-  expect(reports.slice(4)).toEqual(["Refresh 932", "Refresh 1832"]);
+  expect(reports.slice(5)).toEqual(["Refresh 931.2", "Refresh 1831.2"]);
   stop.abort();
   await running;
   expect(clock.pending).toBe(0);
@@ -40,6 +48,7 @@ test("makes the first refresh somewhere in the period", async () => {
     clock,
     random: dice(0.25),
     frequency: 1000,
+    credit: { reports: 2, refillMs: 10_000 },
     report: () => void reports.push(clock.monotonic()),
   });
   const running = loop.run(stop.signal);

@@ -8,66 +8,94 @@ import {
   initialReportState,
   larger,
   refreshScope,
+  REPORT_CREDITS,
   whenToReport,
-  type ReportState,
+  type ReportPolicy,
 } from "../../../../src/upstream/report/report-timing.ts";
 
 const FREQUENCY = 900_000;
+const NORMAL: ReportPolicy = { credit: REPORT_CREDITS.normal, frequency: FREQUENCY };
+const METERED: ReportPolicy = { credit: REPORT_CREDITS.metered, frequency: 86_400_000 };
 const start = initialReportState(0, FREQUENCY, 0.5);
 
-function changedAt(state: ReportState, ...times: readonly number[]): ReportState {
-  let next = state;
-  for (const at of times) next = afterChange(next, at);
-  return next;
+/** The moments of all reports, in ms, if the content changes at these moments. */
+function reportTimes(changes: readonly number[], policy: ReportPolicy): readonly number[] {
+  const reports: number[] = [];
+  let state = initialReportState(0, policy.frequency, 0.5);
+  const reportUntil = (until: number): void => {
+    for (;;) {
+      const next = whenToReport(state, policy.credit);
+      if (next.why === "Refresh" || next.at > until) return;
+      reports.push(next.at);
+      state = afterReport(state, next, policy);
+    }
+  };
+  for (const at of changes) {
+    reportUntil(at);
+    state = afterChange(state, at);
+  }
+  reportUntil(Infinity);
+  return reports;
 }
 
 describe("whenToReport", () => {
   test("spreads the first refresh over the period, later ones follow the last report", () => {
-    expect(whenToReport(start)).toEqual({ at: 450_000, why: "Refresh" });
-    expect(whenToReport(afterReport(1000, FREQUENCY))).toEqual({ at: 901_000, why: "Refresh" });
+    expect(whenToReport(start, NORMAL.credit)).toEqual({ at: 450_000, why: "Refresh" });
+    const after = afterReport(start, { at: 1000, why: "Refresh" }, NORMAL);
+    expect(whenToReport(after, NORMAL.credit)).toEqual({ at: 901_000, why: "Refresh" });
   });
 
-  test("reports the first change at once", () => {
-    expect(whenToReport(changedAt(start, 5000))).toEqual({ at: 5000, why: "Change" });
+  test("reports a change after 200 ms, with every change in between", () => {
+    expect(reportTimes([5000], NORMAL)).toEqual([5200]);
+    expect(reportTimes([5000, 5100, 5199], NORMAL)).toEqual([5200]);
+    expect(reportTimes([5000, 5250], NORMAL)).toEqual([5200, 5450]);
   });
 
-  test("reports a change at once when the last report is ten seconds old", () => {
-    const state = changedAt(afterReport(1000, FREQUENCY), 11_000, 11_500);
-    expect(whenToReport(state)).toEqual({ at: 11_000, why: "Change" });
+  test("pays six reports from the credit, then one every ten seconds", () => {
+    const changes = [0, 1, 2, 3, 4, 5, 6, 11].map((second) => second * 1000);
+    expect(reportTimes(changes, NORMAL)).toEqual([
+      200, 1200, 2200, 3200, 4200, 5200, 10_200, 20_200,
+    ]);
   });
 
-  test("keeps reports ten seconds apart", () => {
-    const state = changedAt(afterReport(1000, FREQUENCY), 2000);
-    expect(whenToReport(state)).toEqual({ at: 11_000, why: "Change" });
+  test("pays three reports and one every ten minutes on a metered connection", () => {
+    const changes = [0, 1, 2, 3].map((second) => second * 1000);
+    expect(reportTimes(changes, METERED)).toEqual([200, 1200, 2200, 600_200]);
   });
 
-  test("waits for two quiet seconds", () => {
-    const state = changedAt(afterReport(1000, FREQUENCY), 10_000, 10_800);
-    expect(whenToReport(state)).toEqual({ at: 12_800, why: "Change" });
+  test("a refresh costs no credit, and reports what has changed", () => {
+    const spent = [0, 1, 2].reduce(
+      (state, second) => afterReport(state, { at: second * 1000, why: "Change" }, METERED),
+      { ...start, refreshAt: 0 },
+    );
+    const soon = { ...afterChange(spent, 3000), refreshAt: 4000 };
+    expect(whenToReport(soon, METERED.credit)).toEqual({ at: 4000, why: "Refresh" });
+    const after = afterReport(soon, { at: 4000, why: "Refresh" }, METERED);
+    expect(after).toEqual({ refilledAt: spent.refilledAt, refreshAt: 86_404_000 });
   });
 
-  test("a change every second for an hour is reported at least every twenty and at most every ten seconds", () => {
+  test("a content that changes for an hour costs at most 370 reports", () => {
+    const everySecond = Array.from({ length: 3600 }, (_, second) => second * 1000);
+    expect(reportTimes(everySecond, NORMAL).length).toBeLessThanOrEqual(370);
+    expect(reportTimes(everySecond, METERED).length).toBeLessThanOrEqual(10);
+  });
+
+  test("no change waits longer than its credit, and no storm is paid twice", () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200 });
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 50 }), (gaps) => {
-        let state = start;
+      fc.property(gaps, fc.constantFrom(NORMAL, METERED), (all, policy) => {
+        const { reports, refillMs } = policy.credit;
         let now = 0;
-        let last: number | undefined;
-        for (const gap of gaps) {
-          const until = now + gap;
-          let next = whenToReport(state);
-          while (next.why === "Change" && next.at <= until) {
-            now = Math.max(now, next.at);
-            if (last !== undefined) {
-              expect(now - last).toBeGreaterThanOrEqual(10_000);
-              expect(now - last).toBeLessThanOrEqual(20_000);
-            }
-            last = now;
-            state = afterReport(now, FREQUENCY);
-            next = whenToReport(state);
-          }
-          now = until;
-          state = afterChange(state, now);
-        }
+        const changes = all.map((gap) => (now += gap));
+        const times = reportTimes(changes, policy);
+        expect(
+          Math.min(...changes.map((at) => times.filter((time) => time > at).length)),
+        ).toBeGreaterThan(0);
+        for (const [first, from] of times.entries())
+          for (const [last, to] of times.entries().drop(first))
+            expect(last - first + 1).toBeLessThanOrEqual(
+              reports + Math.floor((to - from) / refillMs),
+            );
       }),
     );
   });

@@ -8,7 +8,7 @@ import { Signal } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { cdiAnnotations, containerDevices, type DeviceFacts } from "./container-devices.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
-import { expand } from "./expansion.ts";
+import { expandWords } from "./expansion.ts";
 import { unsupported } from "./features.ts";
 import { linuxResources, type ResourcePolicy } from "../cgroup/container-resources.ts";
 import {
@@ -48,8 +48,8 @@ export function containerConfig(
   return {
     metadata: { name: container.name, attempt: facts.attempt },
     image: { image: facts.image.ref, userSpecifiedImage: container.image },
-    command: container.command.map((word) => expand(word, values)),
-    args: container.args.map((word) => expand(word, values)),
+    command: expandWords(container.command, values, "command"),
+    args: expandWords(container.args, values, "args"),
     workingDir: container.workingDir ?? "",
     envs: facts.env.map(({ name, value }) => ({ key: name, value: bytes(value) })),
     mounts: containerMounts(pod, container, facts),

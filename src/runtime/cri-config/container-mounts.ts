@@ -114,7 +114,8 @@ function imageOf(
       `volume "${name}" is an image, which this container runtime cannot mount; use containerd 2.1 or newer`,
     );
   const plain = subPath ?? "";
-  const imageSubPath = plain === "" ? expand(subPathExpr ?? "", valuesOf(env)) : plain;
+  const imageSubPath =
+    plain === "" ? expand(subPathExpr ?? "", valuesOf(env), "subPathExpr") : plain;
   if (imageSubPath !== "" && !features.imageSubPaths)
     throw unsupported(
       `a part of the image in volume "${name}" is wanted, and this container runtime would mount all of it; use containerd 2.2 or newer`,

@@ -10,11 +10,15 @@ import { expand, missingIn } from "./expansion.ts";
 import type { Container } from "../../api/v1/container.ts";
 import type { VolumeMount } from "../../api/v1/volume-mounts.ts";
 import { configError } from "../../lib/errors.ts";
+import { byteLength } from "../../lib/short-text.ts";
 
 export interface PartFacts {
   readonly env: readonly EnvEntry[];
   readonly objects: LocalObjects;
 }
+
+/** Linux opens no longer path. */
+const MAX_PATH = 4096;
 
 /**
  * "" = the whole volume. Throws AgentError `CreateContainerConfigError`, whose message shows no values of the environment:
@@ -26,7 +30,11 @@ export function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string 
   const values = valuesOf(env);
   const missing = missingIn(subPathExpr, values);
   if (missing.length > 0) throw configError(`missing value for ${missing.join(", ")}`);
-  const expanded = expand(subPathExpr, values);
+  const expanded = expand(subPathExpr, values, "subPathExpr");
+  if (byteLength(expanded) > MAX_PATH)
+    throw configError(
+      `error SubPath \`${subPathExpr}\` is longer than ${MAX_PATH} bytes when its $(NAME) are replaced; make the values that it refers to shorter`,
+    );
   if (expanded.startsWith("/"))
     throw configError(`error SubPath \`${subPathExpr}\` must not be an absolute path`);
   if (expanded.split("/").includes(".."))

@@ -12,7 +12,7 @@ import { warning, type EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/key-and-field-refs.ts";
 import { configError } from "../../lib/errors.ts";
-import { expandValue, type EnvValue } from "./expansion.ts";
+import { ExpandedTotal, expandValue, sizeOf, type EnvValue } from "./expansion.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { Container } from "../../api/v1/container.ts";
 
@@ -35,13 +35,16 @@ export interface Environment {
   readonly events: readonly EventContent[];
 }
 
-/** Throws AgentError `CreateContainerConfigError` for a missing reference that is not optional, or an impossible value. */
+/**
+ * Throws AgentError `CreateContainerConfigError` for a missing reference that is not optional, an impossible value, or more
+ * than 1 MiB in total.
+ */
 export function resolveEnvironment(
   pod: Pod,
   container: Container,
   facts: EnvironmentFacts,
 ): Environment {
-  const values = new Map<string, EnvValue>();
+  const values = new Values();
   const events: EventContent[] = [];
   for (const from of container.envFrom) {
     const invalid = addObject(values, from, variablesOf(pod, from, facts.objects));
@@ -110,6 +113,17 @@ function skipped(
   return warning("InvalidEnvironmentVariableNames", message);
 }
 
+/** The variables so far. */
+class Values extends Map<string, EnvValue> {
+  readonly #total = new ExpandedTotal("the environment of the container");
+
+  override set(name: string, value: EnvValue): this {
+    const before = this.get(name);
+    this.#total.add(sizeOf(value) - (before === undefined ? -sizeOf(name) : sizeOf(before)));
+    return super.set(name, value);
+  }
+}
+
 interface ValueContext {
   readonly pod: Pod;
   readonly container: Container;
@@ -123,7 +137,9 @@ function valueOf(
   variable: EnvVar,
   { pod, container, facts, values }: ValueContext,
 ): EnvValue | undefined {
-  if ("value" in variable) return expandValue(variable.value, values);
+  if ("value" in variable) {
+    return expandValue(variable.value, values, `environment variable ${variable.name}`);
+  }
   const source = variable.valueFrom;
   switch (source.type) {
     case "fieldRef": {

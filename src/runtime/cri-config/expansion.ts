@@ -1,32 +1,93 @@
 // `$(NAME)` in commands, arguments, values and paths. kubelet: third_party/forked/golang/expansion
 
+import { configError } from "../../lib/errors.ts";
+import { byteLength } from "../../lib/short-text.ts";
+
 /** Text, or bytes that are not valid UTF-8. */
 export type EnvValue = string | Uint8Array;
 
 const REFERENCE = /\$(?:\$|\(([^)]*)\))/g;
 
+/** UTF-8 bytes of one expanded text: Linux starts no program with a longer argument or variable (MAX_ARG_STRLEN). */
+export const MAX_EXPANDED = 128 * 1024;
+/** Bytes of a container's environment, and of its command with arguments. */
+const MAX_TOTAL = 1024 * 1024;
+
 /**
  * Replaces `$(NAME)` by its value; a name without a value stays as it is written, `$$` is a `$`,
  * so `$$(NAME)` is not replaced. The result is bytes if one value is bytes.
+ * Throws AgentError `CreateContainerConfigError` as soon as the result is longer than MAX_EXPANDED: values that refer to
+ * each other grow exponentially. `field` names the text in that error; its values may be secret.
  */
-export function expandValue(text: string, values: ReadonlyMap<string, EnvValue>): EnvValue {
+export function expandValue(
+  text: string,
+  values: ReadonlyMap<string, EnvValue>,
+  field: string,
+): EnvValue {
   if (!text.includes("$")) return text;
   const parts: EnvValue[] = [];
+  let size = 0;
+  const add = (part: EnvValue): void => {
+    size += sizeOf(part);
+    if (size > MAX_EXPANDED)
+      throw configError(
+        `${field} is longer than ${MAX_EXPANDED} bytes when its $(NAME) are replaced; make the values that it refers to shorter`,
+      );
+    parts.push(part);
+  };
   let end = 0;
   for (const match of text.matchAll(REFERENCE)) {
     const [written, name] = match;
-    parts.push(text.slice(end, match.index));
-    parts.push(name === undefined ? "$" : (values.get(name) ?? written));
+    add(text.slice(end, match.index));
+    add(name === undefined ? "$" : (values.get(name) ?? written));
     end = match.index + written.length;
   }
-  parts.push(text.slice(end));
-  return joined(parts);
+  add(text.slice(end));
+  return joined(parts, size);
 }
 
 /** `expandValue` as text: invalid UTF-8 becomes U+FFFD. */
-export function expand(text: string, values: ReadonlyMap<string, EnvValue>): string {
-  const value = expandValue(text, values);
+export function expand(text: string, values: ReadonlyMap<string, EnvValue>, field: string): string {
+  const value = expandValue(text, values, field);
   return typeof value === "string" ? value : new TextDecoder().decode(value);
+}
+
+/** `expand` for each word of a command line. */
+export function expandWords(
+  words: readonly string[],
+  values: ReadonlyMap<string, EnvValue>,
+  field: "command" | "args",
+): string[] {
+  const total = new ExpandedTotal(`${field} of the container`);
+  return words.map((word, index) => {
+    const expanded = expand(word, values, `${field}[${index}]`);
+    total.add(sizeOf(expanded));
+    return expanded;
+  });
+}
+
+/** Adds up the texts of one container, so that many of them are bounded as each of them is. */
+export class ExpandedTotal {
+  readonly #field: string;
+  #size = 0;
+
+  constructor(field: string) {
+    this.#field = field;
+  }
+
+  /** Throws AgentError `CreateContainerConfigError` as soon as they are more than 1 MiB. */
+  add(bytes: number): void {
+    this.#size += bytes;
+    if (this.#size > MAX_TOTAL)
+      throw configError(
+        `${this.#field} has more than ${MAX_TOTAL} bytes when its $(NAME) are replaced; use fewer or shorter values`,
+      );
+  }
+}
+
+/** In bytes of UTF-8. */
+export function sizeOf(value: EnvValue): number {
+  return typeof value === "string" ? byteLength(value) : value.length;
 }
 
 /** A word before and after its expansion. */
@@ -57,10 +118,16 @@ export function missingIn(text: string, values: ReadonlyMap<string, EnvValue>): 
   return [...new Set(names.filter((name) => (values.get(name)?.length ?? 0) === 0))].toSorted();
 }
 
-function joined(parts: readonly EnvValue[]): EnvValue {
+function joined(parts: readonly EnvValue[], size: number): EnvValue {
   const texts = parts.filter((part) => typeof part === "string");
   if (texts.length === parts.length) return texts.join("");
   const encoder = new TextEncoder();
-  const all = parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
-  return new Uint8Array(all.flatMap((part) => [...part]));
+  const bytes = new Uint8Array(size);
+  let end = 0;
+  for (const part of parts) {
+    const encoded = typeof part === "string" ? encoder.encode(part) : part;
+    bytes.set(encoded, end);
+    end += encoded.length;
+  }
+  return bytes;
 }

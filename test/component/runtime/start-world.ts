@@ -156,7 +156,8 @@ export class StartWorld implements Disposable {
         this.facts.set(container.name, facts);
         const metadata = { name: container.name, attempt: facts.attempt };
         const values = valuesOf(facts.env);
-        const expanded = (words: readonly string[]) => words.map((word) => expand(word, values));
+        const expanded = (words: readonly string[]) =>
+          words.map((word) => expand(word, values, "word"));
         const { command, args } = container;
         const image = { image: container.image };
         return { metadata, image, command: expanded(command), args: expanded(args) };

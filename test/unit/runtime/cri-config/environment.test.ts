@@ -384,3 +384,30 @@ describe("a container waits", () => {
     );
   });
 });
+
+describe("an environment that grows", () => {
+  /** Each variable holds the one before ten times: 10^n characters, from a few bytes of manifest. */
+  const nested = (depth: number) =>
+    Array.from({ length: depth }, (_, index) => ({
+      name: `V${index}`,
+      value: index === 0 ? "0123456789" : `$(V${index - 1})`.repeat(10),
+    }));
+
+  test("is refused at the first value over 128 KiB", () => {
+    expect(resolve({ env: nested(5) }).env.at(-1)?.value).toHaveLength(100_000);
+    expect(() => resolve({ env: nested(40) })).toThrow(
+      "environment variable V5 is longer than 131072 bytes when its $(NAME) are replaced",
+    );
+  });
+
+  test("is refused when all values together are over 1 MiB", () => {
+    const copies = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ name: `C${index}`, value: "$(V4)" }));
+    expect(() => resolve({ env: [...nested(5), ...copies(8)] })).not.toThrow();
+    expect(() => resolve({ env: [...nested(5), ...copies(10)] })).toThrow(
+      "the environment of the container has more than 1048576 bytes",
+    );
+    const sameName = copies(100).map((variable) => ({ ...variable, name: "C" }));
+    expect(() => resolve({ env: [...nested(5), ...sameName] })).not.toThrow();
+  });
+});

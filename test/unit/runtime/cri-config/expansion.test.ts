@@ -3,6 +3,8 @@ import {
   asWritten,
   expand,
   expandValue,
+  expandWords,
+  MAX_EXPANDED,
   missingIn,
 } from "../../../../src/runtime/cri-config/expansion.ts";
 
@@ -29,24 +31,24 @@ test.each([
   ["$(A", "$(A"],
   ["$()", "$()"],
 ])("%s becomes %s", (text, expected) => {
-  expect(expand(text, values)).toBe(expected);
+  expect(expand(text, values, "a text")).toBe(expected);
 });
 
 const bytes = new Uint8Array([0xff, 0x00]);
 const mixed = new Map<string, string | Uint8Array>([...values, ["KEY", bytes]]);
 
 test("a value that is no text makes bytes of all around it", () => {
-  expect(expandValue("ä$(KEY)$$$(A)", mixed)).toEqual(
+  expect(expandValue("ä$(KEY)$$$(A)", mixed, "a text")).toEqual(
     new Uint8Array([0xc3, 0xa4, 0xff, 0x00, 0x24, 0x31]),
   );
 });
 
 test("text stays text beside a value that is none and is not asked for", () => {
-  expect(expandValue("$(A)", mixed)).toBe("1");
+  expect(expandValue("$(A)", mixed, "a text")).toBe("1");
 });
 
 test("what must be text gets a mark in its place", () => {
-  expect(expand("<$(KEY)>", mixed)).toBe("<\uFFFD\0>");
+  expect(expand("<$(KEY)>", mixed, "a text")).toBe("<\uFFFD\0>");
 });
 
 test.each<[string, readonly string[]]>([
@@ -77,5 +79,32 @@ describe("a message about expanded words", () => {
       { written: "$(B)", expanded: "hunter2.*" },
     ];
     expect(asWritten("hunter2.* hunter", words)).toBe("$(B) $&");
+  });
+});
+
+describe("a bomb of references", () => {
+  const long = new Map([["LONG", "x".repeat(MAX_EXPANDED - 1)]]);
+
+  test("is refused before it is joined, with the field and without the value", () => {
+    expect(expand("$(LONG)y", long, "a text")).toHaveLength(MAX_EXPANDED);
+    expect(() => expand("$(LONG)yz", long, "args[0]")).toThrow(
+      "args[0] is longer than 131072 bytes when its $(NAME) are replaced; make the values that it refers to shorter",
+    );
+  });
+
+  test("is measured in bytes of UTF-8", () => {
+    const umlauts = new Map([["A", "ä".repeat(MAX_EXPANDED / 2)]]);
+    expect(expand("$(A)", umlauts, "a text")).toHaveLength(MAX_EXPANDED / 2);
+    expect(() => expand("$(A)x", umlauts, "a text")).toThrow("131072 bytes");
+    const bytesOnly = new Map([["A", new Uint8Array(MAX_EXPANDED)]]);
+    expect(() => expandValue("$(A)x", bytesOnly, "a text")).toThrow("131072 bytes");
+  });
+
+  test("is refused in many words too", () => {
+    const words = Array.from({ length: 9 }, () => "$(LONG)");
+    expect(expandWords(words.slice(1), long, "command")).toHaveLength(8);
+    expect(() => expandWords(words, long, "command")).toThrow(
+      "command of the container has more than 1048576 bytes",
+    );
   });
 });

@@ -11,6 +11,7 @@ import {
   type ContentVolume,
   type Projection,
   type ProjectedFiles,
+  MAX_CONTENT,
 } from "./projection.ts";
 import { isWithin } from "../api/validation/keys-and-paths.ts";
 import {
@@ -24,6 +25,8 @@ import { isPart } from "../api/v1/volume-mounts.ts";
 
 /** Only root may enter; the directories below are bind mounted into containers. */
 const ROOT_MODE = 0o700;
+/** Content of all volumes of one pod, the versions that are being replaced included. */
+const POD_BYTES = 4 * MAX_CONTENT;
 /** Every container may read. */
 const VOLUME_MODE = 0o755;
 
@@ -128,7 +131,7 @@ export class ContentVolumes {
     const { files, mounts } = this.#host;
     makePodDirectory(this.#host, this.#pod.metadata.uid);
     files.makeDirectory(this.#root, ROOT_MODE);
-    mounts.tmpfs(this.#root, { mode: ROOT_MODE });
+    mounts.tmpfs(this.#root, { mode: ROOT_MODE, sizeBytes: POD_BYTES });
     this.#isMounted = true;
   }
 }

@@ -59,6 +59,10 @@ function sourcesOf(volume: ContentVolume): readonly ProjectedSource[] {
   return [{ type: "downwardAPI", items: volume.downwardAPI.items }];
 }
 
+/** Bytes of one volume: sixteen of the largest objects that Kubernetes accepts. */
+export const MAX_CONTENT = 16 * 1024 * 1024;
+const TOO_MUCH = `its files have more than ${MAX_CONTENT} bytes together; list fewer items or use several volumes`;
+
 type Kind = "configmap" | "secret";
 
 class Projector {
@@ -67,6 +71,7 @@ class Projector {
   readonly #mode: number;
   readonly #files = new Map<string, ProjectedFile>();
   readonly #missing: string[] = [];
+  #bytes = 0;
 
   constructor(pod: Pod, facts: ProjectionFacts, mode: number) {
     this.#pod = pod;
@@ -80,7 +85,7 @@ class Projector {
     switch (source.type) {
       case "configMap": {
         const found = objects.configMap(namespace, source.name);
-        const data = found && { ...textsAsBytes(found.data), ...found.binaryData };
+        const data = found && { ...found.data, ...found.binaryData };
         return this.#object("configmap", source, data);
       }
       case "secret":
@@ -98,7 +103,7 @@ class Projector {
   #object(
     kind: Kind,
     { name, items, optional }: ObjectProjection,
-    data: Readonly<Record<string, Uint8Array>> | undefined,
+    data: Readonly<Record<string, string | Uint8Array>> | undefined,
   ): void {
     if (data === undefined) {
       if (!optional) this.#missing.push(notFound(kind, name, this.#pod.metadata.namespace));
@@ -106,32 +111,35 @@ class Projector {
     }
     const all = Object.keys(data).map((key) => ({ key, path: key }));
     for (const item of items.length === 0 ? all : items) {
-      const bytes = Object.hasOwn(data, item.key) ? data[item.key] : undefined;
-      if (bytes !== undefined) this.#put(item, bytes);
+      const content = Object.hasOwn(data, item.key) ? data[item.key] : undefined;
+      if (content !== undefined) this.#put(item, content);
       else if (!optional) this.#missing.push(noKey({ kind, name, key: item.key }));
     }
   }
 
   #field(file: DownwardAPIFile): void {
     const text = this.#facts.renderDownward(this.#pod, file);
-    if (text !== undefined) return this.#put(file, new TextEncoder().encode(text));
+    if (text !== undefined) return this.#put(file, text);
     const of = file.fieldRef?.fieldPath ?? file.resourceFieldRef?.resource ?? "nothing";
     this.#missing.push(`downwardAPI file "${file.path}": the pod has no ${of}`);
   }
 
   /** Paths were validated before; one that leads outside is refused here again. */
-  #put(item: { readonly path: string; readonly mode?: number }, bytes: Uint8Array): void {
+  #put(
+    item: { readonly path: string; readonly mode?: number },
+    content: string | Uint8Array,
+  ): void {
+    if (this.#bytes > MAX_CONTENT) return;
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    this.#bytes += bytes.length;
+    // One key may be listed under any number of paths, and the content is kept in memory.
+    if (this.#bytes > MAX_CONTENT) this.#missing.push(TOO_MUCH);
     const path = tidyPath(item.path);
     // Both: an absolute path is tidied to a relative one, and "./..data" to "..data".
     const error = filePathError(item.path) ?? filePathError(path);
     if (error !== undefined) this.#missing.push(`file "${item.path}": ${error}`);
     else this.#files.set(path, { bytes, mode: item.mode ?? this.#mode });
   }
-}
-
-function textsAsBytes(data: Readonly<Record<string, string>>): Record<string, Uint8Array> {
-  const encoder = new TextEncoder();
-  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, encoder.encode(text)]));
 }
 
 /** A path below a file is impossible. */

@@ -202,3 +202,23 @@ test("no path of a file ever leads out of its volume", () => {
     ),
   );
 });
+
+describe("one key under many paths", () => {
+  const mebibyte = objects({ big: "x".repeat(1024 * 1024) });
+  const items = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ key: "big", path: `copy-${index}` }));
+
+  test("is a volume up to 16 MiB", () => {
+    const { files, missing } = project(configMap({ items: items(16) }), mebibyte);
+    expect(files.size).toBe(16);
+    expect(missing).toEqual([]);
+  });
+
+  test("is refused beyond that, with one message", () => {
+    const { files, missing } = project(configMap({ items: items(1000) }), mebibyte);
+    expect(files.size).toBeLessThanOrEqual(17);
+    expect(missing).toEqual([
+      "its files have more than 16777216 bytes together; list fewer items or use several volumes",
+    ]);
+  });
+});

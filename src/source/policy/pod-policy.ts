@@ -26,12 +26,36 @@ export function forbiddenByPolicy(
   const byProfile = profile === "privileged" ? "all" : "none";
   const hasLists = hostPaths !== undefined || devices !== undefined;
   return [
+    ...(signaturesRequired ? [] : longGraces(pod)),
     ...(profile === "baseline" ? forbiddenByBaseline(pod) : []),
     ...(profile === "privileged" && hasLists ? privilegedContainers(pod) : []),
     ...forbiddenHostPaths(pod, hostPaths ?? byProfile, rules.guarded),
     ...forbiddenDevices(pod, devices ?? byProfile),
     ...forbiddenImages(pod, { ...rules, ...(registries === undefined ? {} : { registries }) }),
   ];
+}
+
+/** Of an unsigned document. */
+const MAX_GRACE_SECONDS = 3600;
+
+/** A pod that ignores SIGTERM occupies its name, ports and memory for as long as its grace period lasts. */
+function longGraces({ spec }: Pod): readonly FieldError[] {
+  const graces = [
+    { path: ["spec"], seconds: spec.terminationGracePeriodSeconds },
+    ...placedContainers(spec).flatMap(({ container, path }) =>
+      (["livenessProbe", "startupProbe"] as const).map((probe) => ({
+        path: [...path, probe],
+        seconds: container[probe]?.terminationGracePeriodSeconds,
+      })),
+    ),
+  ];
+  return graces
+    .filter(({ seconds = 0 }) => seconds > MAX_GRACE_SECONDS)
+    .map(({ path }) => ({
+      path: formatPath([...path, "terminationGracePeriodSeconds"]),
+      code: "Forbidden",
+      message: `must be at most ${MAX_GRACE_SECONDS} in an unsigned document; write a shorter time, or sign the document`,
+    }));
 }
 
 /** Privileged containers reach every device and file, regardless of the lists. */

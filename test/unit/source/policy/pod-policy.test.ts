@@ -28,6 +28,15 @@ const anyPrivileged = aPod({
   containers: [aContainer("a", { securityContext: { privileged: true } })],
 });
 
+const PROBE = {
+  handler: { type: "tcpSocket" as const, port: 80 },
+  initialDelaySeconds: 0,
+  timeoutSeconds: 1,
+  periodSeconds: 10,
+  successThreshold: 1,
+  failureThreshold: 3,
+};
+
 interface Case {
   readonly pod: Pod;
   readonly policy?: PodPolicy;
@@ -50,6 +59,26 @@ const PRIVILEGED = "spec.containers[0].securityContext.privileged";
 const cases: Readonly<Record<string, readonly [given: Case, ...forbidden: readonly string[]]>> = {
   "baseline is the default while signatures are not required": [{ pod: anyPrivileged }, PRIVILEGED],
   "privileged is the default once they are": [{ pod: anyPrivileged, required: true }],
+  "a grace period of an hour is allowed without signatures": [
+    { pod: aPod({ terminationGracePeriodSeconds: 3600 }) },
+  ],
+  "a longer one is not, whatever the profile": [
+    { pod: aPod({ terminationGracePeriodSeconds: 3601 }), policy: privileged },
+    "spec.terminationGracePeriodSeconds",
+  ],
+  "nor is that of a probe": [
+    {
+      pod: aPod({
+        containers: [
+          aContainer("a", { livenessProbe: { ...PROBE, terminationGracePeriodSeconds: 2 ** 53 } }),
+        ],
+      }),
+    },
+    "spec.containers[0].livenessProbe.terminationGracePeriodSeconds",
+  ],
+  "a signed document may ask for any": [
+    { pod: aPod({ terminationGracePeriodSeconds: 86_400 }), required: true },
+  ],
   "a profile that is written goes before both defaults": [
     { pod: anyPrivileged, policy: { profile: "baseline" }, required: true },
     PRIVILEGED,

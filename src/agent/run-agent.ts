@@ -111,7 +111,7 @@ async function live(
       });
     },
     probes: realProbeEdge(clock),
-    mqtt: new MqttjsLink(),
+    mqtt: new MqttjsLink(clock),
     store,
     machine,
     bootId: bootId(),

@@ -4,7 +4,7 @@
 import { outputFlag } from "../cli/flags.ts";
 import type { Terminal } from "../cli/process-io.ts";
 import type { Verb } from "../cli/define-verb.ts";
-import { systemRandom } from "../lib/system-clock.ts";
+import { systemClock, systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
@@ -50,7 +50,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
 function realLink(): MqttLink {
   // The MQTT library parses addresses with a deprecated API, and the warning is of no use to an operator.
   process.noDeprecation = true;
-  return new MqttjsLink();
+  return new MqttjsLink(systemClock());
 }
 
 function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {

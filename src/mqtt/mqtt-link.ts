@@ -1,5 +1,7 @@
 // Performs: the interface of a connection to the broker: a session that begins and ends.
 
+import type { TokenBucketPolicy } from "../lib/token-bucket.ts";
+
 /** Size of one packet on the connection, without TCP and TLS. */
 export interface PacketSize {
   readonly direction: "in" | "out";
@@ -29,6 +31,8 @@ export interface ConnectOptions {
   readonly will?: MqttMessage & { readonly delaySeconds: number };
   /** Neither resumes nor leaves a session; absent = no. */
   readonly clean?: boolean;
+  /** Packets of the broker beyond which the connection ends; absent = any number. */
+  readonly receiveRate?: TokenBucketPolicy;
   /** Longest wait for CONNACK. */
   readonly connectTimeoutMs: number;
   /** Called for every packet, for counting. Must not throw. */

@@ -3,6 +3,7 @@
 
 import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
+import type { Clock } from "../lib/clock.ts";
 import { errorCode, type AgentError } from "../lib/errors.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { clientOptions } from "./mqttjs-options.ts";
@@ -17,16 +18,22 @@ import type {
 } from "./mqtt-link.ts";
 import { ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
-import { PacketSizeGuard, MAXIMUM_PACKET_SIZE } from "./packet-size-guard.ts";
+import { PacketGuard, MAXIMUM_PACKET_SIZE } from "./packet-guard.ts";
 import { TlsTicket } from "./tls-session.ts";
 
-const PACKET_TOO_LARGE = 0x95;
-const QOS_NOT_SUPPORTED = 0x9b;
+const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
+/** Bytes that wait for a broker that does not read. */
+const MAX_UNSENT = 4 * 1024 * 1024;
 /** The peer closed the socket during a write. */
 const CLOSED_BY_PEER: readonly string[] = ["ECONNRESET", "EPIPE"];
 
 export class MqttjsLink implements MqttLink {
   readonly #ticket = new TlsTicket();
+  readonly #clock: Pick<Clock, "monotonic">;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
 
   async connect(
     options: ConnectOptions,
@@ -43,7 +50,7 @@ export class MqttjsLink implements MqttLink {
       const message = { topic, payload: new Uint8Array(payload), retain };
       onMessage({ ...message, qos: qos === 0 ? 0 : 1, ...responseProperties(properties) });
     });
-    watch(client, end);
+    watch(client, end, { ...options, clock: this.#clock });
     countPackets(client, options);
     let connected = false;
     try {
@@ -84,23 +91,20 @@ function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
   }
 }
 
+interface Watched extends Pick<ConnectOptions, "receiveRate"> {
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
 /** Records why the connection ends, and closes it where the library would leave it open. */
-function watch(client: MqttClient, end: ConnectionEnd): void {
-  const guard = new PacketSizeGuard(MAXIMUM_PACKET_SIZE);
+function watch(client: MqttClient, end: ConnectionEnd, { receiveRate, clock }: Watched): void {
+  const guard = new PacketGuard({ size: MAXIMUM_PACKET_SIZE, rate: receiveRate });
   client.stream.on("data", (chunk: Uint8Array) => {
-    const size = guard.feed(chunk);
-    if (size === undefined) return;
-    const message = `a packet of ${size} bytes is over ${MAXIMUM_PACKET_SIZE}`;
-    end.note({ by: "us", code: PACKET_TOO_LARGE, message });
+    const fault = guard.feed(chunk, clock.monotonic()) ?? unsent(client);
+    if (fault === undefined) return;
+    end.note(fault);
     client.stream.destroy();
   });
   client.stream.on("error", (error: Error) => end.note(endOf(error)));
-  // Nothing is subscribed with QoS 2, and every such message would be kept until its PUBREL.
-  client.on("packetreceive", (packet) => {
-    if (packet.cmd !== "publish" || packet.qos < 2) return;
-    end.note({ by: "us", code: QOS_NOT_SUPPORTED, message: "the broker sent a message of QoS 2" });
-    client.stream.destroy();
-  });
   client.on("disconnect", (packet) => {
     const code = packet.reasonCode ?? 0;
     end.note({ by: "broker", code, message: `the broker sent DISCONNECT ${codeText(code)}` });
@@ -111,6 +115,13 @@ function watch(client: MqttClient, end: ConnectionEnd): void {
     client.stream.destroy();
   });
   client.on("close", () => end.close());
+}
+
+/** A broker that sends and does not read lets the acknowledgements pile up. */
+function unsent({ stream }: MqttClient): SessionEnd | undefined {
+  if (stream.writableLength <= MAX_UNSENT) return undefined;
+  const message = `the broker does not read: ${stream.writableLength} bytes wait for it`;
+  return { by: "us", code: RECEIVE_MAXIMUM_EXCEEDED, message };
 }
 
 function endOf(error: Error): SessionEnd {

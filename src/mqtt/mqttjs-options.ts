@@ -6,7 +6,7 @@ import type { IClientOptions } from "mqtt";
 import { withoutUndefined } from "../lib/json.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 import { tlsOptions, type TlsOptions } from "./tls.ts";
-import { MAXIMUM_PACKET_SIZE } from "./packet-size-guard.ts";
+import { MAXIMUM_PACKET_SIZE } from "./packet-guard.ts";
 
 /** Messages of QoS 1 that the broker may send before an acknowledgement. */
 export const RECEIVE_MAXIMUM = 16;

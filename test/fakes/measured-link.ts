@@ -12,7 +12,7 @@ import type {
   MqttSession,
   PacketSize,
 } from "../../src/mqtt/mqtt-link.ts";
-import { MAXIMUM_PACKET_SIZE } from "../../src/mqtt/packet-size-guard.ts";
+import { MAXIMUM_PACKET_SIZE } from "../../src/mqtt/packet-guard.ts";
 
 /** What a broker of many properties puts into CONNACK. */
 const CONNACK = {

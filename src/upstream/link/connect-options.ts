@@ -6,6 +6,7 @@ import type { Files } from "../../host/files.ts";
 import type { ConnectOptions, MqttMessage } from "../../mqtt/mqtt-link.ts";
 import { willWithin, type ConnectLimits } from "./connect-fallback.ts";
 import { withoutUndefined } from "../../lib/json.ts";
+import type { TokenBucketPolicy } from "../../lib/token-bucket.ts";
 
 interface BrokerOptionsInput {
   readonly config: MqttConfig;
@@ -19,6 +20,8 @@ const CONNECT_TIMEOUT_MS = 30_000;
 const SESSION_EXPIRY_S = 7 * 86_400;
 /** Hides short drops of a mobile network. */
 const WILL_DELAY_S = 30;
+/** A node's own messages are acknowledged ten a second, and it subscribes to few topics. */
+const RECEIVE_RATE: TokenBucketPolicy = { burst: 2_000, perSecond: 200 };
 const MAX_FILE_BYTES = 1 << 20;
 
 /** Throws the AgentError `FileError` of a file that cannot be read. */
@@ -32,6 +35,7 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
     keepAliveSeconds: config.keepAliveSeconds,
     sessionExpirySeconds: SESSION_EXPIRY_S,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    receiveRate: RECEIVE_RATE,
     will: { ...willWithin(will, limits), delaySeconds: WILL_DELAY_S },
     ...credentials(config, read),
     ...(config.profile === "metered" ? { resumeTls: true } : {}),

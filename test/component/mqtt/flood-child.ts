@@ -1,6 +1,7 @@
 // A process of its own that is only connected, so that a test can see what a hostile broker makes of its memory.
 
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import { optionsFor } from "./link-client.ts";
 
 const [url = "", version = "5"] = process.argv.slice(2);
@@ -8,7 +9,7 @@ const stop = new AbortController();
 let messages = 0;
 let bytes = 0;
 
-const session = await new MqttjsLink().connect(
+const session = await new MqttjsLink(systemClock()).connect(
   optionsFor(url, { clientId: "flooded", protocolVersion: version === "4" ? 4 : 5 }),
   ({ payload }) => {
     messages += 1;

@@ -63,7 +63,12 @@ describe("right behind CONNACK", () => {
   test("a message of QoS 2 ends the session: each would be kept until its PUBREL", async () => {
     const { heard, end } = await told(publish(ascii("x"), ascii("y"), 0b100));
     expect(heard).toEqual([]);
-    expect(end).toBe("us: the broker sent a message of QoS 2");
+    expect(end).toBe("us: the broker sent a packet of QoS 2");
+  });
+
+  test("PUBREL without end ends the session: each would be answered", async () => {
+    const { end } = await told(Array.from({ length: 1000 }, () => [0x62, 2, 0, 1]).flat());
+    expect(end).toBe("us: the broker sent a packet of QoS 2");
   });
 
   test("a packet cut in the middle waits for its rest until keep-alive ends the session", async () => {

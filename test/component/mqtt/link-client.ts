@@ -3,8 +3,9 @@
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { ConnectOptions, MqttMessage, MqttSession } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 
-const link = new MqttjsLink();
+const link = new MqttjsLink(systemClock());
 
 export function optionsFor(url: string, more: Partial<ConnectOptions> = {}): ConnectOptions {
   return {

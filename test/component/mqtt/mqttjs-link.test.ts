@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { ConnectOptions, MqttMessage, MqttSession } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
-const link = new MqttjsLink();
+const link = new MqttjsLink(systemClock());
 const never = new AbortController().signal;
 let broker: Mosquitto;
 let clients = 0;

@@ -6,6 +6,7 @@ import { connect, createServer, type Server, type TlsOptions } from "node:tls";
 
 import type { ConnectOptions } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import { certificateExpiries } from "../../../src/mqtt/parse-certificates.ts";
 import { CertificateAuthority, type KeyPair } from "../../harness/certificates.ts";
 import { connectTo, outcome } from "./link-client.ts";
@@ -176,7 +177,7 @@ test("TLS 1.2 is the oldest that is spoken, over a WebSocket too", async () => {
 
 describe("a line that costs by the byte", () => {
   async function thrice(url: string, last: Partial<ConnectOptions>): Promise<void> {
-    const link = new MqttjsLink();
+    const link = new MqttjsLink(systemClock());
     const known = { ca: pem(ca.cert), ...pair(client), resumeTls: true };
     for (const options of [known, known, { ...known, ...last }]) {
       const session = await connectTo(url, options, undefined, link);

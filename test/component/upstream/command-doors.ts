@@ -152,7 +152,7 @@ class MosquittoDoor implements Door {
     this.#client = client;
     this.#all = all;
     this.mqtt = { url: broker.url, protocolVersion };
-    this.link = this.line.over(awaited(new MqttjsLink(), this.clock));
+    this.link = this.line.over(awaited(new MqttjsLink(this.clock), this.clock));
   }
 
   static async open(protocolVersion: 4 | 5): Promise<MosquittoDoor> {

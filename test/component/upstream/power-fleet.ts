@@ -91,7 +91,9 @@ export class PowerFleet implements AsyncDisposable {
             clock,
             random,
             store,
-            mqtt: fleet.traffic.watched(awaited(new MqttjsLink(), clock), () => clock.monotonic()),
+            mqtt: fleet.traffic.watched(awaited(new MqttjsLink(clock), clock), () =>
+              clock.monotonic(),
+            ),
           },
           config: { ...bench.mqtt, url: options.url },
           frequency: bench.config.nodeStatusReportFrequencyMs,

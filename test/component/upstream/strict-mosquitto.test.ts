@@ -31,7 +31,7 @@ describe.each([5, 4] as const)("over mosquitto with protocol %d", (protocolVersi
     const all = await client.collect(`${NODE}/#`);
     const meter = new LinkMeter("agent/v1");
     const sessions: MqttSession[] = [];
-    const link = meter.metered(new MqttjsLink());
+    const link = meter.metered(new MqttjsLink(systemClock()));
     const node = new StrictNode({
       clock: systemClock(longUp),
       link: {

@@ -91,6 +91,8 @@ interface CheckpointContainerArgs {
 interface ExecSyncArgs {
   readonly cmd: readonly string[];
   readonly timeoutSeconds: number;
+  /** Bounds the output; absent = no. */
+  readonly isProbe?: boolean;
 }
 
 const DEFAULT_MS = 120_000;
@@ -122,7 +124,9 @@ export interface GrpcCriClientOptions {
  * The container runtime. Every method throws CriError; without `timeoutMs` the kubelet's deadline applies (two minutes
  * unless noted).
  */
-export type CriClient = ReturnType<typeof runtimeCalls> & ReturnType<typeof imageCalls>;
+export type CriClient = ReturnType<typeof runtimeCalls> &
+  ReturnType<typeof execCalls> &
+  ReturnType<typeof imageCalls>;
 
 /** Connects at the first call; dispose it to close the sockets. */
 export type GrpcCriClient = CriClient & Disposable;
@@ -131,13 +135,16 @@ export type GrpcCriClient = CriClient & Disposable;
 export function grpcCriClient(options: GrpcCriClientOptions): GrpcCriClient {
   const { endpoint, imageEndpoint = endpoint, clock } = options;
   const runtime = new GrpcChannel({ endpoint, clock });
+  const probes = new GrpcChannel({ endpoint, clock, maxReceiveBytes: MAX_PROBE_OUTPUT });
   const images =
     imageEndpoint === endpoint ? runtime : new GrpcChannel({ endpoint: imageEndpoint, clock });
   return {
     ...runtimeCalls(runtime),
+    ...execCalls({ runtime, probes }),
     ...imageCalls(images),
     [Symbol.dispose](): void {
       runtime[Symbol.dispose]();
+      probes[Symbol.dispose]();
       if (images !== runtime) images[Symbol.dispose]();
     },
   };
@@ -229,17 +236,6 @@ function runtimeCalls(channel: GrpcChannel) {
       await channel.unary(method.checkpointContainer, request, limits);
     },
 
-    /** Runs a command and collects its output. `timeoutSeconds` 0 = none; the deadline is 10 s later. */
-    execSync(
-      containerId: string,
-      { cmd, timeoutSeconds }: ExecSyncArgs,
-      options: CallOptions = {},
-    ) {
-      const request = { containerId, cmd: [...cmd], timeout: BigInt(timeoutSeconds) };
-      const limit = timeoutSeconds === 0 ? undefined : timeoutSeconds * 1000 + EXEC_SYNC_EXTRA_MS;
-      const { signal, timeoutMs = limit } = options;
-      return channel.unary(method.execSync, request, { signal, timeoutMs });
-    },
     /** The URL of the runtime's streaming server. */
     exec: (request: ExecRequestInit, options?: CallOptions) =>
       fieldOf(channel.unary(method.exec, request, within(options)), "url"),
@@ -266,6 +262,30 @@ function runtimeCalls(channel: GrpcChannel) {
     /** No deadline; ends with the stream, throws CriError when it breaks or the signal aborts. */
     getContainerEvents: (options?: CallOptions): AsyncIterable<ContainerEventResponse> =>
       channel.stream(method.getContainerEvents, {}, options),
+  };
+}
+
+/** Containers choose what their probes write, and the runtime collects up to 32 MiB of it. */
+const MAX_PROBE_OUTPUT = 1024 * 1024;
+
+/** `probes`: a connection of its own, whose answers are small. */
+function execCalls({ runtime, probes }: Readonly<Record<"runtime" | "probes", GrpcChannel>>) {
+  return {
+    /**
+     * Runs a command and collects its output. `timeoutSeconds` 0 = none; the deadline is 10 s later. Throws CriError
+     * `ResourceExhausted` if a probe writes more than 1 MiB.
+     */
+    execSync(
+      containerId: string,
+      { cmd, timeoutSeconds, isProbe = false }: ExecSyncArgs,
+      options: CallOptions = {},
+    ) {
+      const channel = isProbe ? probes : runtime;
+      const request = { containerId, cmd: [...cmd], timeout: BigInt(timeoutSeconds) };
+      const limit = timeoutSeconds === 0 ? undefined : timeoutSeconds * 1000 + EXEC_SYNC_EXTRA_MS;
+      const { signal, timeoutMs = limit } = options;
+      return channel.unary(RuntimeService.method.execSync, request, { signal, timeoutMs });
+    },
   };
 }
 

@@ -29,12 +29,21 @@ export interface CallSettings extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface GrpcChannelOptions {
+  /** A unix socket as URL. */
+  readonly endpoint: string;
+  readonly clock: Clock;
+  /** Largest answer in bytes; a larger one is refused by its header. Absent = 64 MiB. */
+  readonly maxReceiveBytes?: number;
+}
+
+const MAX_MESSAGE = 64 * 1024 * 1024;
+
 // No HTTP/2 keepalive: containerd treats pings within five minutes as abuse and closes the connection.
 const CHANNEL_OPTIONS = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 1000,
-  "grpc.max_receive_message_length": 64 * 1024 * 1024,
-  "grpc.max_send_message_length": 64 * 1024 * 1024,
+  "grpc.max_send_message_length": MAX_MESSAGE,
   // A retry by the library would repeat calls whose first try may have taken effect.
   "grpc.enable_retries": 0,
   // One connection per channel, so that closing a channel closes its socket.
@@ -47,8 +56,8 @@ export class GrpcChannel implements Disposable {
   readonly #client: Client;
   readonly #clock: Clock;
 
-  /** `endpoint`: a unix socket as URL. Throws AgentError `InvalidEndpoint`; does not connect yet. */
-  constructor({ endpoint, clock }: { readonly endpoint: string; readonly clock: Clock }) {
+  /** Throws AgentError `InvalidEndpoint`; does not connect yet. */
+  constructor({ endpoint, clock, maxReceiveBytes = MAX_MESSAGE }: GrpcChannelOptions) {
     if (!/^unix:\/\/\/./.test(endpoint))
       throw new AgentError({
         reason: "InvalidEndpoint",
@@ -56,7 +65,10 @@ export class GrpcChannel implements Disposable {
       });
     this.endpoint = endpoint;
     this.#clock = clock;
-    this.#client = new Client(endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
+    this.#client = new Client(endpoint, credentials.createInsecure(), {
+      ...CHANNEL_OPTIONS,
+      "grpc.max_receive_message_length": maxReceiveBytes,
+    });
   }
 
   /** Throws CriError. */

@@ -99,9 +99,13 @@ async function runExec(
     // Long after the command's timeout it is the agent's deadline for the runtime that has passed.
     const byRuntime = reason === "DeadlineExceeded" && elapsed < timeoutSeconds * 1000 + STUCK_MS;
     if (reason === "Timeout" || byRuntime) return execTimeout(command, timeoutSeconds);
+    if (reason === "ResourceExhausted") return TOO_MUCH_OUTPUT;
     return { type: "Error", message: messageOf(thrown) };
   }
 }
+
+/** Its exit code is not read either. */
+const TOO_MUCH_OUTPUT = failure("the command wrote more than 1 MiB of output; make it write less");
 
 // All requests of a chain of redirects share one timeout.
 async function runHttp(

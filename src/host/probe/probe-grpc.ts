@@ -7,7 +7,8 @@ import {
   type IncomingHttpHeaders,
   type IncomingHttpStatusHeader,
 } from "node:http2";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
 import { PROBE_USER_AGENT, hostAndPort } from "./probe-http-request.ts";
 import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
@@ -31,6 +32,8 @@ const REQUEST = {
 } as const;
 /** Longer than any valid response. */
 const MAX_ANSWER = 10 * 1024;
+/** Bytes of a connection, whatever frames they are: a flood of small frames has no other bound. */
+const MAX_CONNECTION = 64 * 1024;
 
 export function grpcHealth(
   clock: Clock,
@@ -66,7 +69,10 @@ export function grpcHealth(
     };
     socket.on("connect", () => (connected = true));
     socket.on("error", failed);
-    const session = connectHttp2(`http://${where}`, { createConnection: () => socket });
+    const session = connectHttp2(`http://${where}`, {
+      createConnection: () => limited(socket, () => tooLong(settle)),
+      settings: { enablePush: false },
+    });
     session.on("error", failed);
     session.on("close", () => failed(new Error("the server closed the connection")));
     const stream = session.request({ ...REQUEST });
@@ -80,7 +86,34 @@ export function grpcHealth(
   });
 }
 
-function listen(stream: ClientHttp2Stream, { answer, fail }: Settle<GrpcHealth>): void {
+/** The library reads a socket beside JavaScript; of this stream it gets no more than MAX_CONNECTION bytes. */
+function limited(socket: Socket, onMore: () => void): Duplex {
+  let received = 0;
+  const stream = new Duplex({
+    read: () => void socket.resume(),
+    write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, done),
+    final: (done) => void socket.end(done),
+    destroy: (error, done) => {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.length;
+    if (received <= MAX_CONNECTION) stream.push(chunk);
+    else onMore();
+  });
+  socket.on("end", () => void stream.push(null));
+  socket.on("close", () => void stream.destroy());
+  return stream;
+}
+
+function tooLong({ fail }: Settle<GrpcHealth>): void {
+  fail(connectionFailed(rpcError("ResourceExhausted", "the response is too long").message));
+}
+
+function listen(stream: ClientHttp2Stream, settle: Settle<GrpcHealth>): void {
+  const { answer, fail } = settle;
   const parts: Buffer[] = [];
   let size = 0;
   let httpStatus = 0;
@@ -101,8 +134,7 @@ function listen(stream: ClientHttp2Stream, { answer, fail }: Settle<GrpcHealth>)
   stream.on("data", (chunk: Buffer) => {
     parts.push(chunk);
     size += chunk.length;
-    if (size > MAX_ANSWER)
-      fail(connectionFailed(rpcError("ResourceExhausted", "the response is too long").message));
+    if (size > MAX_ANSWER) tooLong(settle);
   });
   stream.on("end", end);
   stream.on("close", end);

@@ -281,3 +281,20 @@ test("an endpoint that is no unix socket is refused in a sentence", async () => 
   for (const endpoint of ["", "/run/c.sock", "tcp://127.0.0.1:1", "unix://c.sock"])
     expect(() => grpcCriClient({ endpoint, clock })).toThrow(/is not a unix socket; write/);
 });
+
+test("of a probe it reads 1 MiB of output, of a hook what the runtime collects", async () => {
+  const stdout = "x".repeat(1024 * 1024);
+  using served = await serveRuntime({ images: IMAGES, exec: () => ({ exitCode: 0, stdout }) });
+  const { client } = served;
+  const sandboxId = await client.runPodSandbox({ config: SANDBOX });
+  const id = await client.createContainer({
+    sandboxId,
+    config: CONTAINER,
+    sandboxConfig: SANDBOX,
+  });
+  await client.startContainer(id);
+  const args = { cmd: ["yes"], timeoutSeconds: 5 };
+  expect((await client.execSync(id, args)).stdout.length).toBe(stdout.length);
+  const probed = client.execSync(id, { ...args, isProbe: true });
+  expect(await rejectionOf(probed)).toMatchObject({ reason: "ResourceExhausted" });
+});

@@ -170,6 +170,37 @@ describe("a server that answers otherwise", () => {
   });
 });
 
+describe("a server that floods", () => {
+  const frame = (type: number, stream: number, payload: readonly number[]): Buffer =>
+    Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, stream, ...payload]);
+  const SETTINGS = frame(4, 0, []);
+  const floods: Readonly<Record<string, Buffer>> = {
+    "with windows": frame(8, 0, [0, 0, 0, 1]),
+    "with promises": frame(5, 1, [0, 0, 0, 2, 0x82, 0x86, 0x84]),
+    "with settings": SETTINGS,
+    "with pings": frame(6, 0, [1, 2, 3, 4, 5, 6, 7, 8]),
+    "with frames of unknown types": frame(0xfa, 0, [1, 2, 3]),
+  };
+  test.each(Object.entries(floods))("%s fails, and is heard no longer", async (_sentence, one) => {
+    const chunk = Buffer.concat(Array.from({ length: 500 }, () => one));
+    let sent = 0;
+    const server = await servers.plain((socket) => {
+      socket.write(SETTINGS);
+      const flood = (): void => {
+        if (socket.destroyed || sent > 64 * 1024 * 1024) return;
+        sent += chunk.length;
+        if (socket.write(chunk)) setImmediate(flood);
+        else socket.once("drain", flood);
+      };
+      flood();
+    });
+    expect(await rejection(ask(server.port))).toStartWith("ConnectionFailed: ");
+    await server.closed();
+    // What the kernel keeps for the connection was written too.
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+});
+
 describe("the end of the time", () => {
   test("closes a connection that is silent", async () => {
     const server = await servers.plain(() => undefined);

@@ -412,6 +412,14 @@ describe("an exec probe", () => {
     ]);
   });
 
+  test("fails when the command writes more than the agent reads", async () => {
+    const world = await rejects("ResourceExhausted", 0);
+    expect(world.said("a-0")).toBe("liveness=Failure");
+    expect(world.messages()).toEqual([
+      "Unhealthy: Liveness probe failed: the command wrote more than 1 MiB of output; make it write less",
+    ]);
+  });
+
   test("concludes nothing from a runtime that does not answer", async () => {
     for (const [reason, afterMs] of [
       ["Unavailable", 0],

@@ -24,6 +24,7 @@ import { RefusalMemory } from "../../trust/last-rejected.ts";
 import { supersededBy } from "./epoch-and-generation.ts";
 import type { Documents } from "../../store/document/documents.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Trust } from "../../trust/trust.ts";
 
@@ -68,6 +69,9 @@ export interface DocumentSourceOptions {
 /** A document that could not be written is retried without another message from the broker. */
 const STORE_RETRY: BackoffPolicy = { initial: 30_000, max: 600_000, resetAfter: 3_600_000 };
 const UNMET = 412;
+/** Judging takes up to 150 ms and accepting writes to the disk; of a flood of messages the newest counts. */
+const JUDGE_RATE: TokenBucketPolicy = { burst: 10, perSecond: 1 };
+const NEXT_TURN_MS = 1_000;
 
 export class DocumentSource implements Disposable {
   readonly source: SourceName;
@@ -90,6 +94,10 @@ export class DocumentSource implements Disposable {
   /** The newest message, if it could not be written. */
   #unstored: Uint8Array | undefined;
   #backoff: BackoffEntry | undefined;
+  readonly #nextTurn: Alarm;
+  #judged: TokenBucket | undefined;
+  /** The newest message, if it is not judged yet. */
+  #waiting: Uint8Array | undefined;
 
   constructor(options: DocumentSourceOptions) {
     const { rules, address } = options;
@@ -99,6 +107,7 @@ export class DocumentSource implements Disposable {
     this.#retry = new Alarm(rules.clock, () => {
       if (this.#unstored !== undefined) this.#take(this.#unstored);
     });
+    this.#nextTurn = new Alarm(rules.clock, () => this.#takeWaiting());
     this.#refusals = new RefusalMemory(rules.clock);
     this.#refusalLog = new RefusalLog(rules.clock, rules.log);
   }
@@ -146,12 +155,24 @@ export class DocumentSource implements Disposable {
     return this.#stored?.generation;
   }
 
-  /** A message from the broker. Never throws. */
+  /** A message from the broker: judged at once, or in a flood within a second unless a newer one comes. Never throws. */
   receive(payload: Uint8Array): void {
     // The newest message is the retained document; an older one that waits for the disk is outdated.
     this.#retry[Symbol.dispose]();
     this.#backoff = undefined;
     this.#refusedMessage = undefined;
+    this.#waiting = payload;
+    this.#takeWaiting();
+  }
+
+  #takeWaiting(): void {
+    const payload = this.#waiting;
+    if (payload === undefined) return;
+    const now = this.#rules.clock.monotonic();
+    const judged = takeToken(this.#judged, now, JUDGE_RATE);
+    if (judged === undefined) return this.#nextTurn.by(now + NEXT_TURN_MS);
+    this.#judged = judged;
+    this.#waiting = undefined;
     this.#take(payload);
   }
 
@@ -222,6 +243,7 @@ export class DocumentSource implements Disposable {
 
   [Symbol.dispose](): void {
     this.#retry[Symbol.dispose]();
+    this.#nextTurn[Symbol.dispose]();
   }
 
   #take(payload: Uint8Array): void {

@@ -414,3 +414,40 @@ function look(stateDir: string): Readonly<Record<string, string>> {
       .map((name) => [name, sha256(readFileSync(join(stateDir, name)))]),
   );
 }
+
+describe("a flood of documents", () => {
+  test("is judged at once for ten, then once a second, and the newest counts", async () => {
+    const node = new Node(storeIn(newDirectory()).documents);
+    const accepted = () =>
+      new Set(node.told.flatMap((state) => state?.document?.generation ?? [])).size;
+    for (let generation = 1; generation <= 1000; generation += 1)
+      node.receive(document(generation, "web"));
+    expect(accepted()).toBe(10);
+    await node.clock.advance(1000);
+    expect(node.state).toMatchObject({ document: { generation: 1000 } });
+    expect(accepted()).toBe(11);
+  });
+
+  test("that never pauses does not keep the newest from being judged", async () => {
+    const node = new Node(storeIn(newDirectory()).documents);
+    let generation = 0;
+    for (let tenth = 0; tenth < 100; tenth += 1) {
+      for (let one = 0; one < 10; one += 1) node.receive(document((generation += 1), "web"));
+      await node.clock.advance(100);
+    }
+    const judged = new Set(node.told.map((state) => state?.document?.generation));
+    expect(judged.size).toBeGreaterThan(15);
+    expect(judged.size).toBeLessThan(25);
+    await node.clock.advance(1000);
+    expect(node.state).toMatchObject({ document: { generation } });
+  });
+
+  test("that waits is forgotten with its source", async () => {
+    const node = new Node(storeIn(newDirectory()).documents);
+    for (let generation = 1; generation <= 12; generation += 1)
+      node.receive(document(generation, "web"));
+    node.source[Symbol.dispose]();
+    await node.clock.advance(60_000);
+    expect(node.state).toMatchObject({ document: { generation: 10 } });
+  });
+});

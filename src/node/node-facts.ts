@@ -1,8 +1,9 @@
 // Performs: the facts about this node for admission and its status: labels, resources, addresses, kernel features.
 
 import type { AgentConfig } from "../config/config.ts";
-import type { FleetFacts } from "../protocol/groups.ts";
-import type { NodeIdentity } from "../api/pod/node-config-map.ts";
+import { isOwnLabel } from "../protocol/desired-state.ts";
+import type { FleetFacts, GroupMember } from "../protocol/groups.ts";
+import type { NodeIdentities } from "../api/pod/node-config-map.ts";
 import { nodeAllocatable, nodeCapacity } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { NodeInfo } from "../source/admission/admit-pod.ts";
@@ -53,23 +54,36 @@ export function nodeInfo(options: NodeFactsOptions): NodeInfo {
     ...config,
     nodeName,
     labels: nodeLabels(options),
+    ownLabels: ownLabels(options),
     allocatable: allocatableOf(edges, config),
     hasAppArmor: machine.hasAppArmor,
   };
 }
 
-/** The labels that pods select by. Those of the configuration take precedence over the fleet's. */
+/** The labels that pods of documents select by: no document replaces one of the node's own. */
 export function nodeLabels(options: NodeFactsOptions): NodeInfo["labels"] {
-  const { edges, config, nodeName, fleet } = options;
-  const { architecture } = edges.machine;
-  return localLabels({ nodeName, architecture }, { ...fleet?.().labels, ...config.nodeLabels });
+  const added = Object.entries(options.fleet?.().labels ?? {}).filter(([key]) => !isOwnLabel(key));
+  return { ...Object.fromEntries(added), ...ownLabels(options) };
 }
 
-/** What every pod may read of its node. */
-export function nodeIdentity(options: NodeFactsOptions): NodeIdentity {
-  const arch = options.edges.machine.architecture;
-  const groups = (options.fleet?.().groups ?? []).map(({ name }) => name);
-  return { name: options.nodeName, labels: nodeLabels(options), groups, arch };
+/** Kubernetes' three and those of the configuration. */
+function ownLabels({ edges, config, nodeName }: NodeFactsOptions): NodeInfo["ownLabels"] {
+  const { architecture } = edges.machine;
+  return localLabels({ nodeName, architecture }, config.nodeLabels);
+}
+
+/** What pods may read of their node. */
+export function nodeIdentity(options: NodeFactsOptions): NodeIdentities {
+  const { config, edges, fleet, nodeName: name } = options;
+  const arch = edges.machine.architecture;
+  const names = (groups: readonly GroupMember[] = []) => groups.map((group) => group.name);
+  return {
+    name,
+    arch,
+    labels: nodeLabels(options),
+    groups: names(fleet?.().groups),
+    own: { labels: ownLabels(options), groups: names(config.mqtt?.groups) },
+  };
 }
 
 /** Capacity and allocatable as a node's status has them. */

@@ -121,20 +121,37 @@ const FIELDS = {
 
 const ONLY_OF_NODE = ignored("only the document of the node itself may set this", [], {});
 
-export const NODE_DOCUMENT = objectType("DesiredState", {
-  ...FIELDS,
-  groups: fieldOf(GROUPS)({
-    about:
-      "Groups of the node, beside those of its configuration. Only in the node's own document.",
-    default: [],
-  }),
-  labels: map(exactText, {
-    about:
-      "Labels of the node, beside those of its configuration. Only in the node's own document.",
-    key: qualifiedNameError,
-    value: labelValueError,
-  }),
-});
+/** Labels that only the node itself has: pods of its files select by them. */
+export function isOwnLabel(key: string): boolean {
+  return key.startsWith("kubernetes.io/");
+}
+
+const OWN_LABEL =
+  "is the node's own label, which no document sets; leave it out, or write nodeLabels in the agent's configuration";
+
+export const NODE_DOCUMENT = objectType(
+  "DesiredState",
+  {
+    ...FIELDS,
+    groups: fieldOf(GROUPS)({
+      about:
+        "Groups of the node, beside those of its configuration. Only in the node's own document.",
+      default: [],
+    }),
+    labels: map(exactText, {
+      about:
+        "Labels of the node, beside those of its configuration. Only in the node's own document.",
+      key: qualifiedNameError,
+      value: labelValueError,
+    }),
+  },
+  {
+    check({ labels }, { findings, path }) {
+      for (const key of Object.keys(labels).filter(isOwnLabel))
+        findings.warn([...path, "labels", key], "Ignored", OWN_LABEL);
+    },
+  },
+);
 
 const GROUP_DOCUMENT = objectType("DesiredState", {
   ...FIELDS,

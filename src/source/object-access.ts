@@ -20,6 +20,7 @@ export function listensTo(reader: SourceName, source: SourceName): boolean {
   return !isStatic(reader) || isStatic(source);
 }
 
-function isStatic(source: SourceName): boolean {
+/** Of the node's files: what an unsigned document contains must not reach such pods. */
+export function isStatic(source: SourceName): boolean {
   return source === "file" || source === "http";
 }

@@ -6,12 +6,12 @@ import {
   type LocalObjects,
   objectsBy,
 } from "../api/v1/object/local-object.ts";
-import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-config-map.ts";
-import { mayUse, type Reader } from "./object-access.ts";
+import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentities } from "../api/pod/node-config-map.ts";
+import { isStatic, mayUse, type Reader } from "./object-access.ts";
 import { isSameList, sameValue } from "../lib/compare.ts";
 
 export class ObjectIndex {
-  readonly #node: () => NodeIdentity;
+  readonly #node: () => NodeIdentities;
   /** The node's identity as pods have read it, and the namespaces of those pods. */
   #nodeAsRead: string;
   readonly #askedOfNode = new Set<string>();
@@ -19,7 +19,7 @@ export class ObjectIndex {
   #byKey: ReadonlyMap<string, DesiredObject> = new Map();
   #version = 0;
 
-  constructor(node: () => NodeIdentity) {
+  constructor(node: () => NodeIdentities) {
     this.#node = node;
     this.#nodeAsRead = JSON.stringify(node());
   }
@@ -61,7 +61,9 @@ export class ObjectIndex {
       // It exists in every namespace.
       if (of.kind === "ConfigMap" && of.name === NODE_CONFIG_MAP) {
         this.#askedOfNode.add(of.namespace);
-        return nodeConfigMap(this.#node(), of.namespace);
+        const node = this.#node();
+        const seen = isStatic(reader.source) ? { ...node, ...node.own } : node;
+        return nodeConfigMap(seen, of.namespace);
       }
       const desired = this.#byKey.get(key);
       return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;

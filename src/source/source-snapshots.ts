@@ -8,7 +8,7 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
-import type { NodeIdentity } from "../api/pod/node-config-map.ts";
+import type { NodeIdentities } from "../api/pod/node-config-map.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
@@ -20,7 +20,7 @@ export interface SourceSnapshotsOptions {
   /** The sources of this node; each sends a snapshot when it starts, even an empty one. */
   readonly sources: readonly SourceName[];
   /** What every pod may read of its node. */
-  readonly node: () => NodeIdentity;
+  readonly node: () => NodeIdentities;
 }
 
 export class SourceSnapshots {

@@ -9,6 +9,7 @@ export function aNode(allocatable: ResourceList = {}): NodeInfo {
   return {
     nodeName: "pi-1",
     labels: {},
+    ownLabels: {},
     allocatable: amountsOf({ cpu: "1000", memory: "1Ti", ...allocatable }),
     hasAppArmor: true,
     allowedUnsafeSysctls: [],

@@ -5,13 +5,22 @@ import type { ConfigMap } from "../v1/object/config-map.ts";
 import type { LocalObject } from "../v1/object/local-object.ts";
 import { compareText } from "../../lib/compare.ts";
 
-/** What a pod may know of its node. */
-export interface NodeIdentity {
-  readonly name: string;
+/** What belongs to the node by its configuration, and by its document. */
+interface Belonging {
   readonly labels: Readonly<Record<string, string>>;
   readonly groups: readonly string[];
+}
+
+/** What one pod may know of its node. */
+export interface NodeIdentity extends Belonging {
+  readonly name: string;
   /** In Kubernetes' spelling: `amd64`, `arm64`. */
   readonly arch: string;
+}
+
+/** For pods of documents, and without what a document adds (`own`): all that static pods see. */
+export interface NodeIdentities extends NodeIdentity {
+  readonly own: Belonging;
 }
 
 export const NODE_CONFIG_MAP = "agent-node";

@@ -1,10 +1,11 @@
 // Which pods fit on the node: those that it can run, one after the other, as far as resources, host ports and maxPods
 // permit.
 
-import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
+import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { portConflict, type PortConflict } from "../../api/validation/host-ports.ts";
 import { podName, type PodUID } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
+import { isStatic } from "../object-access.ts";
 import { outranks, rankOf } from "../precedence.ts";
 import { declaredBy, rejectionOf } from "../rejections.ts";
 import { admit, EMPTY_ROOM, withPod, type NodeInfo, type Room } from "./admit-pod.ts";
@@ -65,7 +66,7 @@ function oneByOne(
   const owners: DesiredPod[] = [];
   for (const desired of inOrder) {
     const { pod, source } = desired;
-    const unfit = runs(desired) ? undefined : admit(pod, node, taken);
+    const unfit = runs(desired) ? undefined : admit(pod, seenBy(source, node), taken);
     const conflict = unfit === undefined ? portConflict(pod, owners) : undefined;
     if (unfit !== undefined) hold(desired, unfit, admitted);
     else if (conflict === undefined) {
@@ -76,6 +77,10 @@ function oneByOne(
     else hold(desired, portTaken(conflict), admitted);
   }
   return admitted;
+}
+
+function seenBy(source: SourceName, node: NodeInfo): NodeInfo {
+  return isStatic(source) ? { ...node, labels: node.ownLabels } : node;
 }
 
 /** Refuses the pod; the running pod of its name continues. */

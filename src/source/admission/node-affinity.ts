@@ -9,14 +9,14 @@ export type NodeLabels = Readonly<Record<string, string>>;
 
 export interface LabelledNode {
   readonly nodeName: string;
-  /** From `localLabels`. */
+  /** Its own, and those that its document adds. */
   readonly labels: NodeLabels;
 }
 
 const REASON = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
 const REMEDY = "set it in nodeLabels of the agent's configuration, or change the pod";
 
-/** The labels of this node: Kubernetes' own three and `configured`, which takes precedence. */
+/** The node's own labels: Kubernetes' three and `configured`, which takes precedence. */
 export function localLabels(
   { nodeName, architecture }: { readonly nodeName: string; readonly architecture: string },
   configured: NodeLabels,

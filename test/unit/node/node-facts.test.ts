@@ -73,6 +73,21 @@ describe("labels and groups of the node", () => {
     expect(names).toEqual(["kiosks", "berlin"]);
   });
 
+  test("never replace what is the node's own, and are not seen by static pods", () => {
+    const options = {
+      ...node,
+      fleet: () => ({
+        labels: { ...labels, "kubernetes.io/hostname": "door", "kubernetes.io/x": "y" },
+        groups,
+      }),
+    };
+    const { labels: all, own } = nodeIdentity(options);
+    expect(all).toMatchObject({ "kubernetes.io/hostname": "pi-1", floor: "2" });
+    expect(all).not.toHaveProperty(["kubernetes.io/x"]);
+    expect(own).toEqual({ labels: nodeIdentity(node).labels, groups: [] });
+    expect(nodeInfo(options)).toMatchObject({ labels: all, ownLabels: own.labels });
+  });
+
   test("admits a pod that was rejected before the label was published", () => {
     let said: Readonly<Record<string, string>> = {};
     const options = { ...node, fleet: () => ({ labels: said, groups: [] }) };

@@ -16,7 +16,13 @@ class World {
   priorities = new Map<string, number>();
   readonly written = new SourceSnapshots({
     sources: ["file"],
-    node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
+    node: () => ({
+      name: "pi-1",
+      labels: { ...this.labels, added: "by a document" },
+      groups: ["kiosks"],
+      arch: "arm64",
+      own: { labels: this.labels, groups: [] },
+    }),
   });
   readonly desired: DesiredPods = new DesiredPods({
     written: this.written,
@@ -115,7 +121,11 @@ describe("a change of the objects", () => {
     world.desired.merge();
     world.desired.merge();
     expect(world.changes).toEqual([["ConfigMap shop/agent-node"]]);
-    expect(asked.configMap("shop", "agent-node")?.data["labels"]).toBe('{"site":"berlin"}');
+    const labelsFor = (source: SourceName): string | undefined =>
+      world.desired.objectsFor(reader(source)).configMap("shop", "agent-node")?.data["labels"];
+    expect(labelsFor("mqtt:node")).toBe('{"added":"by a document","site":"berlin"}');
+    // A document, which may be unsigned, changes nothing that a static pod reads.
+    expect(labelsFor("file")).toBe('{"site":"berlin"}');
     expect(world.desired.objectVersion).toBe(1);
   });
 

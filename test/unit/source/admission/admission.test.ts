@@ -75,6 +75,22 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
+test("a label that only a document gives the node attracts no static pod, and repels none", () => {
+  const node = { ...NODE.node, labels: { site: "elsewhere" }, ownLabels: { site: "here" } };
+  const named = (name: string, source: SourceName, site: string): DesiredPod => {
+    const { pod: one } = pod(name, 1, source);
+    return aDesiredPod({ ...one, spec: { ...one.spec, nodeSelector: { site } } }, { source });
+  };
+  const { pods } = mergeSnapshots(
+    [
+      snapshot("file", named("a", "file", "here"), named("b", "file", "elsewhere")),
+      snapshot("mqtt:node", named("c", "mqtt:node", "here"), named("d", "mqtt:node", "elsewhere")),
+    ],
+    { ...NODE, node },
+  );
+  expect(pods.map((one) => one.pod.metadata.name)).toEqual(["a", "d"]);
+});
+
 describe("admission", () => {
   test.each(Object.entries(cases))("%s", (_sentence, one) => {
     const { wanted, runs = [], occupants = [] } = one;

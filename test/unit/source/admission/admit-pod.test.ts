@@ -18,6 +18,7 @@ import type { Container } from "../../../../src/api/v1/container.ts";
 const node: NodeInfo = {
   nodeName: "pi-1",
   labels: {},
+  ownLabels: {},
   allocatable: amountsOf({ cpu: "2", memory: "1Gi", "hugepages-2Mi": "0", pods: "110" }),
   hasAppArmor: false,
   maxPods: 110,

@@ -35,7 +35,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { imageEnsurer } from "../image/container-image.ts";
 import type { ImageLedger } from "../image/pull-results.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
-import { MissingDevices } from "../podworkers/missing-devices.ts";
+import { AwaitedDevices } from "../podworkers/awaited-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
@@ -204,7 +204,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     renderDownward: downwardFiles(nodeName, allocatable),
     hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
   });
-  const devices = new MissingDevices({ ...edges, desired, workers });
+  const devices = new AwaitedDevices({ ...edges, desired, workers });
   signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
   const configs = podConfigs({
     ...options,

@@ -1,4 +1,5 @@
-// The node's devices of one container, in CRI's form. kubelet: makeDevices, CDI devices of device plugins
+// The node's devices of one container, in CRI's form. Devices are looked at only when a container is created: one that
+// goes later stops nothing. kubelet: makeDevices, CDI devices of device plugins
 
 import { devicesOf } from "../../api/resource/devices.ts";
 import type { Pod } from "../../api/v1/pod.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Edges } from "../../../src/edges.ts";
-import { isDevice } from "../../../src/podworkers/missing-devices.ts";
+import { isDevice } from "../../../src/podworkers/awaited-devices.ts";
 import { podConfigs, type PodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";

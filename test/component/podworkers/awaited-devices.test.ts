@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { MissingDevices } from "../../../src/podworkers/missing-devices.ts";
+import { AwaitedDevices } from "../../../src/podworkers/awaited-devices.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { FileInfo } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
@@ -20,7 +20,7 @@ class World {
   readonly found: string[] = [];
   pods: readonly DesiredPod[] = [];
   looks = 0;
-  readonly missing = new MissingDevices({
+  readonly missing = new AwaitedDevices({
     clock: this.clock,
     files: { ...realFiles(), target: (path) => this.#look(path) },
     desired: { state: this },

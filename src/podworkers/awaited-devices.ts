@@ -7,7 +7,7 @@ import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import { Alarm } from "../lib/alarm.ts";
 
-export interface MissingDevicesOptions extends Pick<Edges, "clock" | "files"> {
+export interface AwaitedDevicesOptions extends Pick<Edges, "clock" | "files"> {
   readonly desired: { readonly state: { readonly pods: readonly DesiredPod[] } };
   /** The workers of pods whose device has appeared. */
   readonly workers: { notify(uid: PodUID): void };
@@ -16,12 +16,12 @@ export interface MissingDevicesOptions extends Pick<Edges, "clock" | "files"> {
 /** Nothing is polled while nothing is missing. */
 const LOOK_MS = 1_000;
 
-export class MissingDevices implements Disposable {
-  readonly #options: MissingDevicesOptions;
+export class AwaitedDevices implements Disposable {
+  readonly #options: AwaitedDevicesOptions;
   readonly #missing = new Set<string>();
   readonly #next: Alarm;
 
-  constructor(options: MissingDevicesOptions) {
+  constructor(options: AwaitedDevicesOptions) {
     this.#options = options;
     this.#next = new Alarm(options.clock, () => this.#look());
   }

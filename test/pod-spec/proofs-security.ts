@@ -6,7 +6,7 @@ const POD = "pod.spec.securityContext";
 const CONTAINER = "pod.spec.containers.securityContext";
 const INSIDE = "test/e2e/linux-security.test.ts";
 const RUNTIME = "test/unit/runtime/cri-config/security-context.test.ts";
-const PROFILES = "test/unit/runtime/cri-config/seccomp.test.ts";
+const APPARMOR = "test/unit/runtime/cri-config/apparmor.test.ts";
 
 export const SECURITY_PROOFS: readonly Proof[] = [
   {
@@ -127,7 +127,7 @@ export const SECURITY_PROOFS: readonly Proof[] = [
       below(CONTAINER, "appArmorProfile", "appArmorProfile.*"),
     ),
     proof: "request",
-    test: PROFILES,
+    test: APPARMOR,
     title: "each type in both of its forms",
   },
   {

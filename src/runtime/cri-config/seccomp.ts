@@ -1,4 +1,4 @@
-// Seccomp and AppArmor profiles in CRI's form, and the node's directory of seccomp profiles. kubelet: getSeccompProfile, getAppArmorProfile
+// Seccomp profiles in CRI's form, and the node's directory of seccomp profiles. kubelet: getSeccompProfile
 
 import type { Pod } from "../../api/v1/pod.ts";
 import type { SecurityProfileInit } from "../../cri/cri-client.ts";
@@ -36,22 +36,3 @@ export function seccompProfile(
     `container "${container.name}" needs the seccomp profile ${path}, which does not exist; create it`,
   );
 }
-
-/** `apparmorProfile` is for runtimes before containerd 1.6. {} = the runtime's default, if the kernel has AppArmor. */
-export function appArmorProfile(
-  { spec }: Pod,
-  { securityContext }: Container,
-): { readonly apparmor?: SecurityProfileInit; readonly apparmorProfile?: string } {
-  const profile = securityContext.appArmorProfile ?? spec.securityContext.appArmorProfile;
-  if (profile === undefined) return {};
-  const profileType = ProfileType[profile.type];
-  if (profile.type !== "Localhost")
-    return { apparmor: { profileType }, apparmorProfile: APPARMOR_TEXT[profile.type] };
-  const { localhostProfile: localhostRef } = profile;
-  return {
-    apparmor: { profileType, localhostRef },
-    apparmorProfile: `localhost/${localhostRef}`,
-  };
-}
-
-const APPARMOR_TEXT = { RuntimeDefault: "runtime/default", Unconfined: "unconfined" } as const;

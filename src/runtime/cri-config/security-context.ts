@@ -3,11 +3,7 @@
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
 import { allContainers, podName, type Pod } from "../../api/v1/pod.ts";
-import type {
-  Capabilities,
-  SecurityContext,
-  SELinuxOptions,
-} from "../../api/v1/security-context.ts";
+import type { Capabilities, SecurityContext } from "../../api/v1/security-context.ts";
 import type {
   LinuxContainerSecurityContextInit,
   LinuxSandboxSecurityContextInit,
@@ -16,8 +12,10 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   SupplementalGroupsPolicy,
 } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { appArmorProfile } from "./apparmor.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
-import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts";
+import { seccompProfile, type SeccompFacts } from "./seccomp.ts";
+import { selinuxOf, type SelinuxFacts } from "./selinux.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { namespaceOptions } from "./namespaces.ts";
 import { configError } from "../../lib/errors.ts";
@@ -31,10 +29,8 @@ export interface LocalImage {
   readonly username: string;
 }
 
-export interface SandboxSecurityFacts {
+export interface SandboxSecurityFacts extends SelinuxFacts {
   readonly features: RuntimeFeatures;
-  /** Whether the node's kernel has SELinux. */
-  readonly isSelinuxNode: boolean;
   /** Only with hostUsers: false. */
   readonly userNamespace?: IdRange;
 }
@@ -161,20 +157,6 @@ function groupsOf(
 function criCapabilities({ add, drop }: Capabilities) {
   const plain = (name: string): string => name.toUpperCase().replace(/^CAP_/, "");
   return { addCapabilities: add.map(plain), dropCapabilities: drop.map(plain) };
-}
-
-function selinuxOf(
-  options: SELinuxOptions | undefined,
-  { features, isSelinuxNode }: SandboxSecurityFacts,
-): Pick<LinuxContainerSecurityContextInit, "selinuxOptions"> {
-  if (options === undefined) return {};
-  const { user = "", role = "", type = "", level = "" } = options;
-  // The type spc_t means unconfined, which holds without SELinux too.
-  if (type !== "spc_t" && !(isSelinuxNode && features.selinux))
-    throw unsupported(
-      "seLinuxOptions need SELinux on this node and in its runtime (containerd: enable_selinux = true); switch it on, or remove seLinuxOptions",
-    );
-  return { selinuxOptions: { user, role, type, level } };
 }
 
 // The runtime masks no path by itself.

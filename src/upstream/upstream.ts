@@ -20,7 +20,8 @@ import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
-import { podTopicPayload, report, reportContent } from "./report/report.ts";
+import { putPodTopics } from "./report/pod-topics.ts";
+import { report, reportContent } from "./report/report.ts";
 import type { Ack, MessageNumber } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
@@ -195,7 +196,12 @@ export class Upstream {
       retain: true,
       refresh: again !== "nothing",
     });
-    this.#putPods(truth, again === "all");
+    putPodTopics(truth, again === "all", {
+      outbox: store.outbox,
+      config,
+      nodeName,
+      nextNumber: () => this.#nextNumber(),
+    });
   }
 
   /** (session, seq) only grows: seq within the process, session from process to process. */
@@ -204,30 +210,6 @@ export class Upstream {
     this.#seq += 1;
     const incarnation = this.#options.edges.store.incarnation.id;
     return { incarnation, session: this.#session, seq: this.#seq };
-  }
-
-  #putPods({ shown, arePodsKnown }: NodeTruth, refresh: boolean): void {
-    const { edges, config, nodeName } = this.#options;
-    const { outbox } = edges.store;
-    const message = { kind: "pod", qos: 1, retain: true } as const;
-    const topics = new Set<string>();
-    for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
-      const { namespace, name } = desired.pod.metadata;
-      const root = config.topicRoot;
-      const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
-      topics.add(topic);
-      // The pod exists and its status is unknown: its last report stays.
-      if (status === undefined) continue;
-      outbox.put({
-        ...message,
-        ...podTopicPayload(desired, status, this.#nextNumber()),
-        topic,
-        refresh,
-      });
-    }
-    const isGone = arePodsKnown || config.podStatus === "off";
-    for (const topic of isGone ? outbox.topics("pod") : [])
-      if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
   }
 
   /** Also stores what converged, and schedules a report for when time alone changes the acknowledgement. */

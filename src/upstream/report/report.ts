@@ -1,22 +1,16 @@
 // The state of the node as one retained message, never over 48 KiB.
 
 import { canonicalJson } from "../../lib/json.ts";
-import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
-import { type NodeStatus, type PodStatus, withMessages } from "../../api/v1/pod-status.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { type NodeStatus, withMessages } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import type {
   PodLine,
-  PodReport,
   RejectedLine,
   ReportedState,
   MessageNumber,
 } from "../../protocol/reported-state.ts";
-import {
-  MAX_PAYLOAD_BYTES,
-  jsonBytes,
-  reportedSource,
-  wireText,
-} from "../../protocol/wire-text.ts";
+import { MAX_PAYLOAD_BYTES, reportedSource, wireText } from "../../protocol/wire-text.ts";
 import { compareText } from "../../lib/compare.ts";
 import { byteLength } from "../../lib/short-text.ts";
 
@@ -61,25 +55,8 @@ export function reportContent(reported: ReportedState): string {
   return canonicalJson(content);
 }
 
-/** The pod's own retained message; `content` is what has to differ for it to be published again. */
-export function podTopicPayload(
-  { uid, specHash, source }: DesiredPod,
-  status: PodStatus,
-  { incarnation, session, seq }: MessageNumber,
-): { readonly payload: Uint8Array; readonly content: string } {
-  const content = {
-    incarnation,
-    uid,
-    specHash,
-    source: reportedSource(source),
-    status: fittingStatus(withMessages(status, wireText)),
-  };
-  const whole: PodReport = { ...content, session, seq };
-  return { payload: jsonBytes(whole), content: canonicalJson(content) };
-}
-
 /** The longest start of the list whose JSON, with its commas, has at most `room` bytes. */
-function fitting<T>(lines: readonly T[], room: number): readonly T[] {
+export function fitting<T>(lines: readonly T[], room: number): readonly T[] {
   let used = 0;
   const count = lines.findIndex((line) => {
     used += sizeOf(line) + 1;
@@ -88,7 +65,7 @@ function fitting<T>(lines: readonly T[], room: number): readonly T[] {
   return count < 0 ? lines : lines.slice(0, count);
 }
 
-function sizeOf(value: unknown): number {
+export function sizeOf(value: unknown): number {
   return byteLength(JSON.stringify(value));
 }
 
@@ -135,18 +112,4 @@ function fittingNodeStatus(status: NodeStatus): NodeStatus {
   const terse = withMessages(status, () => "");
   if (sizeOf(terse) <= STATUS_BYTES) return terse;
   return { conditions: [], addresses: [], capacity: {}, allocatable: {}, nodeInfo: {} };
-}
-
-/** Of very many containers the first ones are reported; init containers take at most half of the room. */
-function fittingStatus(status: PodStatus): PodStatus {
-  const spare = 1024;
-  const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };
-  const room = MAX_PAYLOAD_BYTES - sizeOf(bare) - spare;
-  const initContainerStatuses = fitting(status.initContainerStatuses, room / 2);
-  const left = room - sizeOf(initContainerStatuses);
-  return {
-    ...status,
-    initContainerStatuses,
-    containerStatuses: fitting(status.containerStatuses, left),
-  };
 }

@@ -6,7 +6,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Runs } from "./run-verb.ts";
 import { Commands } from "./command-queue.ts";
-import { allowed } from "../upstream/publish-packets.ts";
+import { allowed } from "../upstream/connack-limits.ts";
 import { podCommands } from "./pod-commands.ts";
 import { LogCommands, type LogOf } from "./log-commands.ts";
 import { readCommands, type ReadFacts, type ReadOptions } from "./read-commands.ts";

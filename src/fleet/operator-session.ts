@@ -4,7 +4,7 @@ import { CliError } from "../cli/exit-codes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ConnectOptions, MqttLink, MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import { allowed, excess } from "../upstream/publish-packets.ts";
+import { allowed, excess } from "../upstream/connack-limits.ts";
 import { inPackets } from "./fleet-topics.ts";
 
 export interface OperatorOptions {

@@ -9,7 +9,8 @@ import { messageOf } from "../lib/errors.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Outbox } from "../store/outbox/outbox.ts";
-import { allowed, excess, packetsOf, type Packet } from "./publish-packets.ts";
+import { allowed, excess, publishWindow } from "./connack-limits.ts";
+import { packetsOf, type Packet } from "./publish-packets.ts";
 import {
   afterDisconnect,
   afterRefusal,
@@ -48,7 +49,6 @@ interface Drain {
   quota: BackoffEntry | undefined;
 }
 
-const WINDOW = 20;
 const CATCH_UP_GAP_MS = 100;
 /** The session is aborted if the broker does not answer for this long. */
 const ACK_TIMEOUT_MS = 60_000;
@@ -105,19 +105,15 @@ export class Publisher {
   }
 
   #next(drain: Drain, now: Monotonic): readonly Packet[] {
-    const free = this.#window(drain, now) - drain.inFlight.size;
+    const isOnProbation = anyOnProbation(this.#suspects, now);
+    const window = isOnProbation ? 1 : publishWindow(drain.session.ack);
+    const free = window - drain.inFlight.size;
     if (free <= 0 || now < retryAt(drain.quota)) return [];
     const rows = this.#options.outbox.nextBatch(free, topicsSetAside(this.#suspects, now));
     const nothingLeft = rows.length === 0 && drain.inFlight.size === 0;
     if (nothingLeft) drain.catchingUp = false;
     const origin = { incarnation: this.#options.incarnation, session: drain.number };
     return packetsOf(rows, origin, drain.session.ack.maximumPacketSize);
-  }
-
-  /** One place of the broker's window is kept for birth, which is not in the outbox. */
-  #window({ session }: Drain, now: Monotonic): number {
-    if (anyOnProbation(this.#suspects, now)) return 1;
-    return Math.max(1, Math.min(WINDOW, session.ack.receiveMaximum - 1));
   }
 
   async #pace(drain: Drain): Promise<void> {

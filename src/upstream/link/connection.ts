@@ -13,7 +13,7 @@ import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.
 import { brokerOptions } from "./connect-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-fallback.ts";
-import { allowed } from "../publish-packets.ts";
+import { allowed } from "../connack-limits.ts";
 import { decideReconnect, firstConnectDelay, remember, STABLE_MS } from "./reconnect.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { stateMessage } from "../../protocol/reported-state.ts";

@@ -3,7 +3,8 @@ import fc from "fast-check";
 
 import type { ConnectAck } from "../../../src/mqtt/mqtt-link.ts";
 import type { OutboxRow } from "../../../src/store/outbox/outbox.ts";
-import { allowed, excess, packetsOf } from "../../../src/upstream/publish-packets.ts";
+import { excess } from "../../../src/upstream/connack-limits.ts";
+import { packetsOf } from "../../../src/upstream/publish-packets.ts";
 
 const origin = { incarnation: "cafe", session: 7 };
 const ACK: ConnectAck = {
@@ -71,21 +72,4 @@ test("keeps the number of an event whose row is damaged", () => {
   expect(JSON.parse(text(packet?.message.payload ?? new Uint8Array()))).toMatchObject({
     events: [{ n: 9 }],
   });
-});
-
-test("obeys Maximum QoS and Retain Available", () => {
-  const message = { topic: "t", payload: new Uint8Array(), qos: 1, retain: true } as const;
-  expect(allowed(message, ACK)).toEqual(message);
-  expect(allowed(message, { ...ACK, maximumQos: 0, retainAvailable: false })).toEqual({
-    ...message,
-    qos: 0,
-    retain: false,
-  });
-});
-
-test("measures what is over the Maximum Packet Size", () => {
-  const message = { topic: "t", payload: new Uint8Array(100), qos: 1, retain: true } as const;
-  expect(excess(message, ACK)).toBe(0);
-  expect(excess(message, { ...ACK, maximumPacketSize: 117 })).toBe(0);
-  expect(excess(message, { ...ACK, maximumPacketSize: 110 })).toBe(7);
 });

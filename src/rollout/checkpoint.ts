@@ -1,4 +1,5 @@
 // When what is remembered of an update has to be written to the disk: at once, but for the clock of a trial.
+// `document-rollout.ts` writes it before the step takes effect.
 
 import { type RolloutState, type Trial, NO_ROLLOUT } from "../api/pod/rollout.ts";
 import { sameValue } from "../lib/compare.ts";

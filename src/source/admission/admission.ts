@@ -1,11 +1,11 @@
 // Which pods fit on the node: those that it can run, one after the other, as far as resources, host ports and maxPods
 // permit.
 
-import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { portConflict, type PortConflict } from "../../api/validation/host-ports.ts";
 import { podName, type PodUID } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { isStatic } from "../object-access.ts";
+import { seenBy } from "./node-affinity.ts";
 import { outranks, rankOf } from "../precedence.ts";
 import { declaredBy, rejectionOf } from "../rejections.ts";
 import { admit, EMPTY_ROOM, withPod, type NodeInfo, type Room } from "./admit-pod.ts";
@@ -77,10 +77,6 @@ function oneByOne(
     else hold(desired, portTaken(conflict), admitted);
   }
   return admitted;
-}
-
-function seenBy(source: SourceName, node: NodeInfo): NodeInfo {
-  return isStatic(source) ? { ...node, labels: node.ownLabels } : node;
 }
 
 /** Refuses the pod; the running pod of its name continues. */

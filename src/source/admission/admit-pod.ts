@@ -12,13 +12,11 @@ import {
   normalSysctl,
   sysctlNamespace,
 } from "../../api/validation/sysctls.ts";
-import { affinityError, type LabelledNode, type NodeLabels } from "./node-affinity.ts";
+import { affinityError, type LabelledNode } from "./node-affinity.ts";
 import type { FieldError } from "../../lib/result.ts";
 
 /** What admission depends on. kubelet: NodeInfo */
 export interface NodeInfo extends LabelledNode {
-  /** From `localLabels`: static pods select by these only, so that no document decides where they run. */
-  readonly ownLabels: NodeLabels;
   /** Capacity less what is reserved; the node has nothing of a resource that is absent. */
   readonly allocatable: Amounts;
   /** Whether the kernel enforces AppArmor profiles. */

@@ -1,9 +1,12 @@
-// Decides whether this node matches a pod's nodeSelector and required node affinity. kubelet: GetRequiredNodeAffinity
+// Decides whether this node matches a pod's nodeSelector and required node affinity, and which labels of the node a pod
+// selects by: a static pod never by those of a document. kubelet: GetRequiredNodeAffinity
 
 import { formatPath } from "../../api/decode/field-path.ts";
+import type { SourceName } from "../../api/pod/labels.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../api/v1/scheduling.ts";
 import type { FieldError } from "../../lib/result.ts";
+import { isStatic } from "../object-access.ts";
 
 export type NodeLabels = Readonly<Record<string, string>>;
 
@@ -11,6 +14,15 @@ export interface LabelledNode {
   readonly nodeName: string;
   /** Its own, and those that its document adds. */
   readonly labels: NodeLabels;
+  /** From `localLabels`: static pods select by these only, so that no document decides where they run. */
+  readonly ownLabels: NodeLabels;
+}
+
+type SelectableNode = Pick<LabelledNode, "nodeName" | "labels">;
+
+/** The node with the labels that pods of this source select by. */
+export function seenBy<N extends LabelledNode>(source: SourceName, node: N): N {
+  return isStatic(source) ? { ...node, labels: node.ownLabels } : node;
 }
 
 const REASON = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
@@ -30,7 +42,7 @@ export function localLabels(
 }
 
 /** The first requirement that this node does not meet; undefined = it meets all. */
-export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefined {
+export function affinityError(pod: Pod, node: SelectableNode): FieldError | undefined {
   for (const [key, value] of Object.entries(pod.spec.nodeSelector)) {
     const own = labelOf(node.labels, key);
     if (own === value) continue;
@@ -50,7 +62,7 @@ export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefi
 }
 
 /** All requirements must match; a term without requirements matches nothing. */
-function termMatches(term: NodeSelectorTerm, node: LabelledNode): boolean {
+function termMatches(term: NodeSelectorTerm, node: SelectableNode): boolean {
   if (term.matchExpressions.length + term.matchFields.length === 0) return false;
   return failing(term, node) === undefined;
 }
@@ -60,7 +72,7 @@ interface Failing {
   readonly own: string | undefined;
 }
 
-function failing(term: NodeSelectorTerm, node: LabelledNode): Failing | undefined {
+function failing(term: NodeSelectorTerm, node: SelectableNode): Failing | undefined {
   const all = [
     ...term.matchExpressions.map((one) => ({
       requirement: one,
@@ -110,7 +122,7 @@ export function labelOf(labels: NodeLabels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-function termsText(terms: readonly NodeSelectorTerm[], node: LabelledNode): string {
+function termsText(terms: readonly NodeSelectorTerm[], node: SelectableNode): string {
   const failures = terms.map((term) => failing(term, node));
   const [first] = failures.filter((failure) => failure !== undefined);
   if (first === undefined) return "all terms are empty, which matches no node";

@@ -1,5 +1,5 @@
 // Performs: makes the options of CONNECT from configuration and files, at each attempt, so that a rotated key or
-// password is used.
+// password is used. Limits of packets and of messages in flight are those of `mqtt/mqttjs-options.ts`.
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { Files } from "../../host/files.ts";

@@ -141,7 +141,6 @@ export class Agent {
       ...node,
       view: this.#view,
       pods,
-      redactor,
       fetchImages: runner.fetchImages,
       documents,
       trust,

@@ -11,7 +11,7 @@ import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 interface BuildUpstreamOptions
   extends
     Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
-    Pick<NodeCommandsOptions, "pods" | "redactor" | "fetchImages" | "trust"> {
+    Pick<NodeCommandsOptions, "pods" | "fetchImages" | "trust"> {
   readonly view: NodeView;
   readonly documents: MqttSource | undefined;
   readonly events: Pick<EventRecorder, "connected" | "denied">;

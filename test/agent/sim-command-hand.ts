@@ -36,11 +36,6 @@ export class CommandHand {
     this.#options = options;
   }
 
-  /** Whether its orders are signed. */
-  get signs(): boolean {
-    return this.#options.signer() !== undefined;
-  }
-
   perform({ how, pod, container }: CommandAct): void {
     const { broker, orders, signer } = this.#options;
     const session = presentSession(broker);
@@ -92,7 +87,7 @@ export class CommandHand {
     const { broker, orders, signer } = this.#options;
     const id = this.#nextId();
     const by = signer();
-    orders().expect({ id, signed: by !== undefined, ...args });
+    orders().expect({ id, ...args });
     const session = presentSession(broker);
     const signers = by === undefined ? [] : [by];
     const text = commandText({ id, verb: "restart", session, args, by: signers });

@@ -31,14 +31,11 @@ export async function playOrders(world: SimWorld): Promise<string | undefined> {
   // There each restart may wait for a relist, longer than a command does.
   if (commands === undefined || world.setup.statusLagMs > 2_000) return undefined;
   const { clock } = world.machine;
-  // An unsigned order reaches pods of documents only.
-  const isReached = ({ spec }: Instance): boolean =>
-    commands.signs || world.readerOf(spec) === "mqtt";
   world.judge.say("orders in calm");
   const ping = commands.ask("ping");
   await clock.advance(ANSWER_MS);
   if (finalOf(world, ping)?.phase !== "done") return `ping is answered ${said(world, ping)}`;
-  const found = anyOf(world, isReached);
+  const found = anyOf(world);
   if (found === undefined) return undefined;
   const { spec, own } = found;
   const before = instances(world);
@@ -91,9 +88,9 @@ function wrongRestart(
 }
 
 /** A pod of which something runs, and nothing has an end to come to. */
-function anyOf(world: SimWorld, isReached: (one: Instance) => boolean): Instance | undefined {
+function anyOf(world: SimWorld): Instance | undefined {
   const running = [...instances(world).values()];
-  return running.filter(isReached).find(({ spec }) => {
+  return running.find(({ spec }) => {
     const { activeDeadlineSeconds, dependsOn } = spec;
     return activeDeadlineSeconds === undefined && dependsOn === undefined;
   });

@@ -2,18 +2,11 @@
 
 import { byteLength } from "../lib/short-text.ts";
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
-import type { OutboxRow } from "../store/outbox/outbox.ts";
 
 /** Most messages in flight, if the broker permits more. */
 const WINDOW = 20;
-/** Largest payload in bytes that joins several events. */
-const MAX_BATCH_BYTES = 16 * 1024;
 /** Most bytes of a PUBLISH besides topic and payload: header, length, packet id, properties. */
-const OVERHEAD_BYTES = 16;
-
-/** Bytes of a batch beside its events, and beside each event. */
-const BATCH_BYTES = 128;
-const EVENT_BYTES = 32;
+export const OVERHEAD_BYTES = 16;
 
 /** Most messages in flight. One place of the broker's Receive Maximum is kept for birth, which is not in the outbox. */
 export function publishWindow({ receiveMaximum }: Pick<ConnectAck, "receiveMaximum">): number {
@@ -33,12 +26,4 @@ export function excess(message: MqttMessage, ack: ConnectAck): number {
   const written = byteLength(topic) + payload.length;
   const bytes = written + (correlationData?.length ?? 0) + OVERHEAD_BYTES;
   return Math.max(0, bytes - ack.maximumPacketSize);
-}
-
-/** Whether the event in `row` joins the batch; `limit` is the broker's Maximum Packet Size. */
-export function joins(batch: readonly OutboxRow[], row: OutboxRow, limit = Infinity): boolean {
-  if (row.kind !== "event" || batch[0]?.topic !== row.topic) return false;
-  const room = Math.min(MAX_BATCH_BYTES, limit - row.topic.length - OVERHEAD_BYTES - BATCH_BYTES);
-  const bytes = [...batch, row].reduce((sum, { payload }) => sum + payload.length + EVENT_BYTES, 0);
-  return bytes <= room;
 }

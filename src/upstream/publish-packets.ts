@@ -5,13 +5,19 @@ import { jsonBytes } from "../protocol/wire-text.ts";
 import type { EventOrigin } from "./report/event-batch.ts";
 import type { OutboxRow } from "../store/outbox/outbox.ts";
 import { parseJson, isJsonObject } from "../lib/json.ts";
-import { joins } from "./connack-limits.ts";
+import { OVERHEAD_BYTES } from "./connack-limits.ts";
 
 /** One PUBLISH and the rows it settles. */
 export interface Packet {
   readonly message: MqttMessage;
   readonly ids: readonly number[];
 }
+
+/** Largest payload in bytes that joins several events. */
+const MAX_BATCH_BYTES = 16 * 1024;
+/** Bytes of a batch beside its events, and beside each event. */
+const BATCH_BYTES = 128;
+const EVENT_BYTES = 32;
 
 /**
  * Packets in the order of the rows. Consecutive events of one topic share a packet, as many as fit the broker's Maximum
@@ -35,6 +41,14 @@ export function packetsOf(
   }
   flush();
   return packets;
+}
+
+/** Whether the event in `row` joins the batch; `limit` is the broker's Maximum Packet Size. */
+function joins(batch: readonly OutboxRow[], row: OutboxRow, limit = Infinity): boolean {
+  if (row.kind !== "event" || batch[0]?.topic !== row.topic) return false;
+  const room = Math.min(MAX_BATCH_BYTES, limit - row.topic.length - OVERHEAD_BYTES - BATCH_BYTES);
+  const bytes = [...batch, row].reduce((sum, { payload }) => sum + payload.length + EVENT_BYTES, 0);
+  return bytes <= room;
 }
 
 function plainPacket({ id, topic, payload, qos, retain, correlation }: OutboxRow): Packet {

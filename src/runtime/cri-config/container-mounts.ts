@@ -5,8 +5,8 @@ import type { Pod } from "../../api/v1/pod.ts";
 import type { ImageVolume, Volume } from "../../api/v1/volumes.ts";
 import type { MountInit } from "../../cri/cri-client.ts";
 import { MountPropagation } from "../../cri/gen/runtime/v1/api_pb.ts";
-import { valuesOf, type EnvEntry } from "./environment.ts";
-import { expand } from "./expansion.ts";
+import { subPathOf } from "./container-sub-paths.ts";
+import type { EnvEntry } from "./environment.ts";
 import { canRecursiveReadOnly, unsupported, type RuntimeFeatures } from "./features.ts";
 import { absolutePath } from "../observe/termination-message.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -106,23 +106,21 @@ function hostPathOf({ mount, index }: IndexedMount, { volumes, subPaths }: Mount
 
 function imageOf(
   { name, image: { reference } }: ImageVolume,
-  { mountPath, subPath, subPathExpr }: VolumeMount,
+  mount: VolumeMount,
   { features, imageVolumes, env }: MountFacts,
 ): Pick<Mount, "hostPath" | "image" | "imageSubPath"> {
   if (!features.imageVolumes)
     throw unsupported(
       `volume "${name}" is an image, which this container runtime cannot mount; use containerd 2.1 or newer`,
     );
-  const plain = subPath ?? "";
-  const imageSubPath =
-    plain === "" ? expand(subPathExpr ?? "", valuesOf(env), "subPathExpr") : plain;
+  const imageSubPath = subPathOf(mount, env);
   if (imageSubPath !== "" && !features.imageSubPaths)
     throw unsupported(
       `a part of the image in volume "${name}" is wanted, and this container runtime would mount all of it; use containerd 2.2 or newer`,
     );
   const image = imageVolumes.get(name);
   if (image === undefined)
-    throw configError(`the image of volume "${name}" for ${mountPath} is not on this node`);
+    throw configError(`the image of volume "${name}" for ${mount.mountPath} is not on this node`);
   return { hostPath: "", image: { image, userSpecifiedImage: reference }, imageSubPath };
 }
 

@@ -21,7 +21,6 @@ import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketGuard, MAXIMUM_PACKET_SIZE } from "./packet-guard.ts";
 import { TlsTicket } from "./tls-session.ts";
 
-const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 /** Bytes that wait for a broker that does not read. */
 const MAX_UNSENT = 4 * 1024 * 1024;
 /** The peer closed the socket during a write. */
@@ -121,7 +120,7 @@ function watch(client: MqttClient, end: ConnectionEnd, { receiveRate, clock }: W
 function unsent({ stream }: MqttClient): SessionEnd | undefined {
   if (stream.writableLength <= MAX_UNSENT) return undefined;
   const message = `the broker does not read: ${stream.writableLength} bytes wait for it`;
-  return { by: "us", code: RECEIVE_MAXIMUM_EXCEEDED, message };
+  return { by: "us", message };
 }
 
 function endOf(error: Error): SessionEnd {

@@ -176,8 +176,8 @@ export class TrustHand {
     const version = trusted.bundle?.version ?? 0;
     const signings = this.#signings.get(digest) ?? [];
     if (signings.some(({ by, isOurs }) => isOurs && this.#maySign(by, version))) return;
-    const by = signings.map((one) => one.by).join() || "nobody";
-    accuse(`a document of ${by} is accepted under TrustBundle ${version}`);
+    const by = signings.map((one) => one.by).join() || "no known key";
+    accuse(`a document signed by ${by} is accepted under TrustBundle ${version}`);
   }
 
   /** The node has said this of its document. */

@@ -9,8 +9,10 @@ const LIBC = dlopen("libc.so.6", {
   clock_gettime: { args: ["i32", "ptr"], returns: "i32" },
   clock_settime: { args: ["i32", "ptr"], returns: "i32" },
   flock: { args: ["i32", "i32"], returns: "i32" },
+  getdents64: { args: ["i32", "ptr", "u64"], returns: "i32" },
   inotify_add_watch: { args: ["i32", "ptr", "u32"], returns: "i32" },
   inotify_init1: { args: ["i32"], returns: "i32" },
+  lseek: { args: ["i32", "i64", "i32"], returns: "i64" },
   madvise: { args: ["u64", "u64", "i32"], returns: "i32" },
   mount: { args: ["ptr", "ptr", "ptr", "u64", "ptr"], returns: "i32" },
   umount2: { args: ["ptr", "i32"], returns: "i32" },
@@ -41,6 +43,7 @@ export const PRIVATE_BELOW = 0x44000n;
 const UMOUNT_NOFOLLOW = 8;
 export const MNT_DETACH = 2;
 const MADV_DONTNEED = 4;
+const SEEK_SET = 0;
 const IN_NONBLOCK = 0o4000;
 const IN_CLOEXEC = 0o2000000;
 
@@ -91,6 +94,25 @@ export function addInotifyWatch(fd: number, path: string, mask: number): boolean
 /** Drops the pages of this range; the next access reads them from their file again. */
 export function adviseDontNeed(start: bigint, length: bigint): void {
   LIBC.symbols.madvise(start, length, MADV_DONTNEED);
+}
+
+/** Offsets in struct linux_dirent64. */
+export const DIRENT = { NEXT: 8, LENGTH: 16, TYPE: 18, NAME: 19 } as const;
+
+/** getdents64(2): fills the buffer with the next entries of an open directory; 0 bytes = the end. */
+export function readDirents(fd: number, buffer: Uint8Array): number {
+  const bytes = LIBC.symbols.getdents64(fd, ptr(buffer), BigInt(buffer.length));
+  if (bytes >= 0) return bytes;
+  const errno = errnoOf(bytes);
+  // The directory itself was removed meanwhile.
+  if (errno === ERRNO.ENOENT) return 0;
+  throw new Error(`cannot read a directory: errno ${errno}`);
+}
+
+/** Where `readDirents` goes on: 0, or the place after an entry. */
+export function seekTo(fd: number, place: bigint): void {
+  if (LIBC.symbols.lseek(fd, place, SEEK_SET) < 0n)
+    throw new Error(`cannot read a directory: errno ${errnoOf(-1)}`);
 }
 
 interface MountCall {

@@ -35,27 +35,33 @@ export class Housekeeping {
     while (!signal.aborted) {
       await clock.sleep(jitter(random, EVERY_MS, 0.2), signal);
       if (signal.aborted || !this.#options.isSettled()) continue;
-      this.#guard("cannot remove volumes that no pod owns", () => this.#sweepVolumes());
-      this.#guard("cannot remove logs that no pod owns", () => this.#sweepLogs());
-      this.#guard("cannot remove rows that no pod owns", () => this.#sweepKilled());
+      await this.#guard("cannot remove volumes that no pod owns", () => this.#sweepVolumes(signal));
+      await this.#guard("cannot remove logs that no pod owns", () => this.#sweepLogs());
+      await this.#guard("cannot remove rows that no pod owns", () => this.#sweepKilled());
     }
   }
 
   /** What fails now is tried again by the next sweep. */
-  #guard(message: string, sweep: () => void): void {
+  async #guard(message: string, sweep: () => void | Promise<void>): Promise<void> {
     try {
-      sweep();
+      await sweep();
     } catch (error) {
       this.#options.log.warn(message, { error: messageOf(error) });
     }
   }
 
-  #sweepVolumes(): void {
-    const { volumes, isInUse, log } = this.#options;
+  async #sweepVolumes(signal: AbortSignal): Promise<void> {
+    const { volumes, isInUse, log, clock } = this.#options;
     for (const uid of volumes.leftovers()) {
       if (isInUse(uid)) continue;
       log.info("RemoveVolumes", { uid, reason: "no pod owns them" });
-      volumes.tearDown(uid);
+      // In steps, between which pods are synced: this one may be wanted again.
+      for (const _ of volumes.emptyLargeVolumes(uid)) {
+        await clock.sleep(0, signal);
+        if (signal.aborted || isInUse(uid)) break;
+      }
+      if (signal.aborted) return;
+      if (!isInUse(uid)) volumes.tearDown(uid);
     }
   }
 

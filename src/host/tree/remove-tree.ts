@@ -6,13 +6,14 @@ import {
   constants,
   lstatSync,
   openSync,
-  readdirSync,
   renameSync,
   rmdirSync,
   unlinkSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { errorCode } from "../../lib/errors.ts";
 import { OPEN_DIRECTORY, at, closing, mountOf } from "./directory-fd.ts";
+import { DirectoryReader } from "./read-directory.ts";
 import { STEP_ENTRIES, isLargeTree } from "./walk-tree.ts";
 
 /** Directories below this depth are moved to the top, which bounds open files and stack. */
@@ -67,16 +68,20 @@ class TreeRemoval implements Disposable {
     }
   }
 
+  /** Entries may be skipped while others are removed: the end is reached when reading again finds none. */
   *#empty(directory: number, depth: number): Generator<void, void> {
-    for (const name of readdirSync(`/proc/self/fd/${directory}`, { encoding: "buffer" })) {
-      this.#entries += 1;
-      if (this.#entries % STEP_ENTRIES === 0) yield;
-      const entry = at(directory, name);
-      const stats = lstatSync(entry, { throwIfNoEntry: false });
-      if (stats === undefined) continue;
-      if (!stats.isDirectory()) unlinkSync(entry);
-      else if (depth < MAX_DEPTH) yield* this.#removeDirectory(entry, depth);
-      else this.#moveUp(entry);
+    const reader = new DirectoryReader();
+    for (let before = -1; before !== this.#entries;) {
+      before = this.#entries;
+      reader.open(directory);
+      for (let entry = reader.next(); entry !== undefined; entry = reader.next()) {
+        this.#entries += 1;
+        if (this.#entries % STEP_ENTRIES === 0) yield;
+        const path = at(directory, entry.name);
+        if (entry.isDirectory !== true && removeFile(path)) continue;
+        if (depth < MAX_DEPTH) yield* this.#removeDirectory(path, depth);
+        else yield* this.#moveUp(path);
+      }
     }
   }
 
@@ -92,13 +97,27 @@ class TreeRemoval implements Disposable {
     rmdirSync(entry);
   }
 
-  #moveUp(entry: Buffer): void {
-    let target: Buffer;
-    do {
+  *#moveUp(entry: Buffer): Generator<void, void> {
+    for (;;) {
       this.#deep += 1;
-      target = at(this.#top, Buffer.from(`.removing-${this.#deep}`));
-    } while (lstatSync(target, { throwIfNoEntry: false }) !== undefined);
-    renameSync(entry, target);
+      const target = at(this.#top, Buffer.from(`.removing-${this.#deep}`));
+      if (lstatSync(target, { throwIfNoEntry: false }) === undefined)
+        return renameSync(entry, target);
+      // The pod chose this name too, perhaps for very many files.
+      if (this.#deep % STEP_ENTRIES === 0) yield;
+    }
+  }
+}
+
+/** False if it is a directory. */
+function removeFile(path: Buffer): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return true;
+    if (errorCode(error) === "EISDIR") return false;
+    throw error;
   }
 }
 

@@ -1,17 +1,20 @@
 // Performs: visits every entry of a directory filled by a hostile pod: follows no link, enters no other mount, and holds
-// one descriptor whatever the depth.
+// one descriptor and one piece of the names, however many entries there are and however deep they lie.
 
-import { closeSync, fstatSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
+import { closeSync, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
 import { ignoring } from "../../lib/errors.ts";
 import { OPEN_DIRECTORY, at, mountOf } from "./directory-fd.ts";
+import { DirectoryReader, type DirectoryEntry } from "./read-directory.ts";
 
 /** `path` is valid only during the visit; the entry may have been replaced since `stats` were taken. */
 type Visit = (path: Buffer, stats: Stats) => void;
 
 /** Entries per step: some milliseconds. */
 export const STEP_ENTRIES = 256;
-/** Entries of a tree that would block the event loop noticeably. */
-const LARGE_ENTRIES = 4 * STEP_ENTRIES;
+/** Steps through a tree that would block the event loop noticeably. */
+const LARGE_STEPS = 4;
+/** Each level of directories takes some memory. */
+const MAX_DEPTH = 250_000;
 
 /**
  * A directory is visited after its content, `path` itself last. In steps: the caller yields to the event loop in between,
@@ -24,15 +27,16 @@ export function* walkInSteps(path: string, visit: Visit): Generator<void, void> 
 
 /** Visits at most as many entries as needed to decide. */
 export function isLargeTree(path: string): boolean {
-  let entries = 0;
-  for (const _ of walkInSteps(path, () => (entries += 1)))
-    if (entries >= LARGE_ENTRIES) return true;
+  let steps = 0;
+  for (const _ of walkInSteps(path, () => undefined)) if ((steps += 1) >= LARGE_STEPS) return true;
   return false;
 }
 
 interface Level {
-  readonly names: Buffer[];
-  readonly identity: string;
+  readonly dev: number;
+  readonly ino: number;
+  /** Where reading goes on when the walk comes back from a directory in it. */
+  next: bigint;
 }
 
 const SELF = Buffer.from(".");
@@ -44,6 +48,8 @@ class TreeWalk implements Disposable {
   readonly #visit: Visit;
   readonly #mount: string;
   readonly #levels: Level[] = [];
+  /** Of the last level. */
+  readonly #reader = new DirectoryReader();
   /** The directory of the last level. */
   #fd: number;
 
@@ -51,7 +57,7 @@ class TreeWalk implements Disposable {
     this.#visit = visit;
     this.#fd = openSync(path, OPEN_DIRECTORY);
     this.#mount = mountOf(this.#fd);
-    this.#levels.push(levelOf(this.#fd));
+    this.#begin();
   }
 
   [Symbol.dispose](): void {
@@ -61,23 +67,35 @@ class TreeWalk implements Disposable {
   *run(): Generator<void, void> {
     for (let entries = 1; ; entries += 1) {
       if (entries % STEP_ENTRIES === 0) yield;
-      const name = this.#levels.at(-1)?.names.pop();
-      if (name !== undefined) this.#enter(name);
+      const entry = this.#reader.next();
+      if (entry !== undefined) this.#enter(entry);
       else if (this.#leave()) return;
     }
   }
 
-  #enter(name: Buffer): void {
+  #begin(): void {
+    if (this.#levels.length >= MAX_DEPTH)
+      throw new Error(`it is deeper than ${MAX_DEPTH} directories`);
+    const { dev, ino } = fstatSync(this.#fd);
+    this.#levels.push({ dev, ino, next: 0n });
+    this.#reader.open(this.#fd);
+  }
+
+  #enter({ name, next }: DirectoryEntry): void {
     const path = at(this.#fd, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return;
     if (!stats.isDirectory()) return this.#visit(path, stats);
+    const level = this.#levels.at(-1);
+    // Names whose hashes collide share a place: without progress the same directory would be entered for ever.
+    if (level === undefined || level.next === next) return;
     const fd = ignoring(REPLACED, () => openSync(path, OPEN_DIRECTORY));
     if (fd === undefined) return;
     if (mountOf(fd) !== this.#mount) return closeSync(fd);
+    level.next = next;
     closeSync(this.#fd);
     this.#fd = fd;
-    this.#levels.push(levelOf(fd));
+    this.#begin();
   }
 
   /** True when it was the root. */
@@ -89,20 +107,12 @@ class TreeWalk implements Disposable {
     const fd = openSync(at(this.#fd, PARENT), OPEN_DIRECTORY);
     closeSync(this.#fd);
     this.#fd = fd;
+    const { dev, ino } = fstatSync(fd);
     // Continuing from another directory could lead out of the tree.
-    if (identityOf(fd) !== parent.identity) throw new Error("a directory in it was moved");
+    if (dev !== parent.dev || ino !== parent.ino) throw new Error("a directory in it was moved");
+    this.#reader.open(fd, parent.next);
     return false;
   }
-}
-
-function levelOf(fd: number): Level {
-  const names = readdirSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
-  return { names, identity: identityOf(fd) };
-}
-
-function identityOf(fd: number): string {
-  const { dev, ino } = fstatSync(fd);
-  return `${dev}:${ino}`;
 }
 
 /** The unit of `blocks` in stat, for every file system. */
@@ -110,16 +120,11 @@ const BLOCK_BYTES = 512;
 
 /** Bytes on disk of a directory and its content, on its own mount only; a hard-linked file counts once. kubelet: fs.DiskUsage */
 export function diskUsage(path: string): number {
-  const seen = new Set<string>();
   let blocks = 0;
   const visit = (_: Buffer, stats: Stats): void => {
-    if (stats.nlink > 1 && !stats.isDirectory()) {
-      const identity = `${stats.dev}:${stats.ino}`;
-      if (seen.has(identity)) return;
-      seen.add(identity);
-    }
-    blocks += stats.blocks;
+    // A share for each name: remembering the files with several names would take memory for each.
+    blocks += stats.isDirectory() ? stats.blocks : stats.blocks / Math.max(1, stats.nlink);
   };
   for (const _ of walkInSteps(path, visit));
-  return blocks * BLOCK_BYTES;
+  return Math.round(blocks) * BLOCK_BYTES;
 }

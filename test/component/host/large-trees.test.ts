@@ -16,13 +16,16 @@ import {
 import { join } from "node:path";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { STEP_ENTRIES } from "../../../src/host/tree/walk-tree.ts";
+import { STEP_ENTRIES, walkInSteps } from "../../../src/host/tree/walk-tree.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 const files = realFiles();
 const GROUP = 4242;
 const SHARED = { group: GROUP, readOnly: false, unlessRootFits: false };
+/** A tmpfs: entries are made and removed quickly. */
+const SHM = "/dev/shm";
+const MEMORY_OF_TREES = join(import.meta.dir, "memory-of-trees.ts");
 const LARGE = 6 * STEP_ENTRIES;
 
 /** `entries` files in directories of a hundred, and a link that leads out. */
@@ -39,6 +42,12 @@ function aTree(entries: number): { tree: string; outside: string } {
     closeSync(openSync(join(directory, String(index)), "w"));
   }
   return { tree, outside };
+}
+
+function fill(directory: string, entries: number): void {
+  mkdirSync(directory);
+  for (let index = 0; index < entries; index += 1)
+    closeSync(openSync(join(directory, `a-name-of-some-length-${index}`), "w"));
 }
 
 const openFiles = (): number => readdirSync("/proc/self/fd").length;
@@ -96,6 +105,67 @@ describe("a large tree", () => {
     } finally {
       mounts.unmount(target);
     }
+  });
+});
+
+describe("memory", () => {
+  /** Many more names than a pod's memory limit would let the agent hold; on a tmpfs, where they are made quickly. */
+  const MANY = 100_000;
+
+  function peakOf(what: string, path: string): number {
+    const child = Bun.spawnSync([process.execPath, MEMORY_OF_TREES, what, path]);
+    expect(child.stderr.toString()).toBe("");
+    return Number(child.stdout.toString());
+  }
+
+  for (const what of ["share", "measure", "remove"])
+    test(`to ${what} a directory does not depend on the number of its files`, () => {
+      const root = newDirectory(SHM);
+      const [few, many] = [join(root, "few"), join(root, "many")];
+      fill(few, 1000);
+      fill(many, MANY);
+      const growth = peakOf(what, many) - peakOf(what, few);
+      expect(growth).toBeLessThan(MANY / 5);
+      expect(existsSync(many)).toBe(what !== "remove");
+    });
+});
+
+describe("a tree deeper than any path", () => {
+  const DEEP = 20_000;
+
+  /** Directories in each other, a file at the bottom. */
+  function aChain(levels: number): string {
+    const tree = join(newDirectory(SHM), "tree");
+    mkdirSync(tree);
+    let fd = openSync(tree, "r");
+    for (let level = 0; level < levels; level += 1) {
+      mkdirSync(`/proc/self/fd/${fd}/d`);
+      const below = openSync(`/proc/self/fd/${fd}/d`, "r");
+      closeSync(fd);
+      fd = below;
+    }
+    writeFileSync(`/proc/self/fd/${fd}/bottom`, "x");
+    closeSync(fd);
+    return tree;
+  }
+
+  test("is given to a group and measured to its bottom, and removed", () => {
+    const tree = aChain(DEEP);
+    let visited = 0;
+    for (const _ of walkInSteps(tree, () => (visited += 1)));
+    expect(visited).toBe(DEEP + 2);
+    files.shareTree(tree, SHARED);
+    expect(statSync(tree).gid).toBe(GROUP);
+    for (const _ of files.emptyLargeTree(tree));
+    expect(readdirSync(tree)).toEqual([]);
+  });
+
+  test("is removed although its files have the names that the removal uses", () => {
+    const tree = aChain(200);
+    for (let index = 0; index < 600; index += 1)
+      writeFileSync(join(tree, `.removing-${index}`), "");
+    files.removeTree(tree);
+    expect(existsSync(tree)).toBe(false);
   });
 });
 

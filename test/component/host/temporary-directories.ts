@@ -5,14 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Each call of the answer makes a directory of its own, removed after the test. */
-export function temporaryDirectories(): () => string {
+/** Each call of the answer makes a directory of its own (below `parent`), removed after the test. */
+export function temporaryDirectories(): (parent?: string) => string {
   const made: string[] = [];
   afterEach(() => {
     for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
   });
-  return () => {
-    const path = mkdtempSync(join(tmpdir(), "agent-host-"));
+  return (parent = tmpdir()) => {
+    const path = mkdtempSync(join(parent, "agent-host-"));
     made.push(path);
     return path;
   };

@@ -1,5 +1,8 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { podDirectory } from "../../../src/api/pod/pod-directory.ts";
+import { STEP_ENTRIES } from "../../../src/host/tree/walk-tree.ts";
 import { Housekeeping } from "../../../src/node/housekeeping.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
@@ -13,12 +16,18 @@ import { temporaryDirectories } from "../store/temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 
-test("rows of killed containers go with pods that went while nobody looked, once all have spoken", async () => {
+/** Swept once in ten minutes of a virtual clock; every pod but `isInUse` is gone. */
+function aSweep({
+  isInUse,
+  isSettled = () => true,
+}: {
+  readonly isInUse: (uid: string) => boolean;
+  readonly isSettled?: () => boolean;
+}) {
   const stateDir = newDirectory();
-  using store = openStore(stateDir);
+  const store = openStore(stateDir);
   const clock = new VirtualClock();
   const files = realFiles();
-  let isSettled = false;
   const housekeeping = new Housekeeping({
     clock,
     random: steadyRandom,
@@ -32,20 +41,67 @@ test("rows of killed containers go with pods that went while nobody looked, once
       statuses: { get: () => undefined },
     }),
     killed: store.killed,
-    isInUse: (uid) => uid === "here",
+    isInUse,
     isNamed: () => true,
-    isSettled: () => isSettled,
+    isSettled,
   });
-  for (const uid of ["here", "gone"])
-    store.killed.put(uid, new Map([["a", { id: "1", always: false }]]));
   const stop = new AbortController();
   const running = housekeeping.run(stop.signal);
+  return {
+    stateDir,
+    store,
+    clock,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await clock.settle();
+      await running;
+      store[Symbol.dispose]();
+    },
+  };
+}
+
+test("rows of killed containers go with pods that went while nobody looked, once all have spoken", async () => {
+  let isSettled = false;
+  await using sweep = aSweep({ isInUse: (uid) => uid === "here", isSettled: () => isSettled });
+  const { clock, store } = sweep;
+  for (const uid of ["here", "gone"])
+    store.killed.put(uid, new Map([["a", { id: "1", always: false }]]));
   await clock.advance(1_200_000);
   expect(store.killed.pods()).toEqual(["here", "gone"]);
   isSettled = true;
   await clock.advance(1_200_000);
   expect(store.killed.pods()).toEqual(["here"]);
-  stop.abort();
-  await clock.settle();
-  await running;
+});
+
+describe("a large emptyDir that no pod owns", () => {
+  const UID = "b2b9fb4b-e819-4776-a737-c128239deffa";
+  const FILES = 8 * STEP_ENTRIES;
+
+  function fill(stateDir: string): string {
+    const volume = join(podDirectory(stateDir, UID), "volumes/kubernetes.io~empty-dir/data");
+    mkdirSync(volume, { recursive: true });
+    for (let index = 0; index < FILES; index += 1) writeFileSync(join(volume, `${index}`), "");
+    return volume;
+  }
+
+  test("is removed in steps", async () => {
+    let looks = 0;
+    const isInUse = () => {
+      looks += 1;
+      return false;
+    };
+    await using sweep = aSweep({ isInUse });
+    fill(sweep.stateDir);
+    await sweep.clock.advance(1_200_000);
+    expect(existsSync(podDirectory(sweep.stateDir, UID))).toBe(false);
+    expect(looks).toBeGreaterThanOrEqual(8);
+  });
+
+  test("is left alone as soon as its pod is wanted again", async () => {
+    let looks = 0;
+    await using sweep = aSweep({ isInUse: () => (looks += 1) > 3 });
+    const volume = fill(sweep.stateDir);
+    await sweep.clock.advance(1_200_000);
+    expect(readdirSync(volume).length).toBeGreaterThanOrEqual(FILES / 4);
+  });
 });

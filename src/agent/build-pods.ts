@@ -214,7 +214,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
   });
   return buildPods({
     ...options,
-    configs: checkingPaths(configs, volumes),
+    configs: renewingPaths(configs, volumes),
     ensureImage: imageEnsurer({
       ...options,
       objects,
@@ -233,12 +233,12 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
   });
 }
 
-/** A volume's path is checked again right before a container mounts it. */
-function checkingPaths(configs: PodConfigs, volumes: Volumes): PodConfigs {
+/** A volume's path is resolved and checked again right before a container mounts it. */
+function renewingPaths(configs: PodConfigs, volumes: Volumes): PodConfigs {
   return {
     ...configs,
     container: (wanted, container, found) => {
-      volumes.checkPaths(wanted.pod, found.volumes);
+      volumes.renewPaths(wanted.pod, found.volumes);
       return configs.container(wanted, container, found);
     },
   };

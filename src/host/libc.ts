@@ -38,6 +38,10 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 /** Without the mounts below the source. */
 export const BIND = 0x1000n;
+/** With the mounts below the source. */
+export const BIND_BELOW = 0x5000n;
+/** At and below the target: mounts of the host are followed, and none made there reaches the host. */
+export const SLAVE_BELOW = 0x84000n;
 /** At and below the target: mounts and unmounts no longer propagate, in either direction. */
 export const PRIVATE_BELOW = 0x44000n;
 const UMOUNT_NOFOLLOW = 8;

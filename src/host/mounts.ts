@@ -1,20 +1,16 @@
 // Performs: mounts and unmounts, and reads the kernel's mount table.
 
-import {
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmdirSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AgentError, withReason } from "../lib/errors.ts";
-import { BIND, ERRNO, MNT_DETACH, PRIVATE_BELOW, mount, unmount } from "./libc.ts";
-import { closing } from "./tree/directory-fd.ts";
-import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
+import { AgentError } from "../lib/errors.ts";
+import {
+  bindBeneath,
+  holdPath,
+  mountError,
+  type BindBeneathOptions,
+  type HeldPath,
+} from "./bind-mount.ts";
+import { ERRNO, MNT_DETACH, PRIVATE_BELOW, mount, unmount } from "./libc.ts";
 
 /** Of the root directory of a new file system. */
 interface RootDirectoryOptions {
@@ -32,11 +28,6 @@ interface HugetlbfsOptions extends RootDirectoryOptions {
   readonly pageBytes: number;
 }
 
-interface BindBeneathOptions extends BeneathOptions {
-  /** Its parent exists and only root may enter it; an empty file or directory is created as mount point. */
-  readonly target: string;
-}
-
 /** Paths may lead through symlinks, but a mount point itself is never one. */
 export interface Mounts {
   /** Mounts a tmpfs on an existing directory, without swap if the kernel supports that. Throws AgentError `MountError`. */
@@ -45,6 +36,8 @@ export interface Mounts {
   hugetlbfs(path: string, options: HugetlbfsOptions): void;
   /** Bind mounts `path` inside `root` at `target`, never anything outside of `root`. Throws AgentError `MountError`. */
   bindBeneath(options: BindBeneathOptions): void;
+  /** Follows the links of an absolute path and holds what is there until disposed. Throws AgentError `MountError`. */
+  hold(path: string): HeldPath;
   /**
    * Makes a mount and those below it private: otherwise an unmount inside a bind mount propagates to the host. A path
    * that is no mount is ignored.
@@ -81,6 +74,7 @@ export function realMounts(): Mounts {
       if (errno !== 0) throw mountError("mount huge pages on", path, errno);
     },
     bindBeneath,
+    hold: holdPath,
     makePrivate(path) {
       const errno = mount("none", path, { flags: PRIVATE_BELOW });
       unlessNoMount("make a private mount of", path, errno);
@@ -103,29 +97,6 @@ function rootOptions({ mode, group }: RootDirectoryOptions): string {
   return `mode=${mode.toString(8)}${group === undefined ? "" : `,gid=${group}`}`;
 }
 
-function bindBeneath({ target, ...options }: BindBeneathOptions): void {
-  try {
-    closing(openBeneath(options), (fd) => {
-      makeTarget(target, fstatSync(fd).isDirectory());
-      const errno = mount(`/proc/self/fd/${fd}`, target, { flags: BIND });
-      if (errno !== 0) throw mountError("mount", target, errno);
-    });
-  } catch (cause) {
-    if (cause instanceof AgentError) throw cause;
-    throw withReason("MountError", cause);
-  }
-}
-
-/** Creates an empty mount point of the right kind. */
-function makeTarget(target: string, isDirectory: boolean): void {
-  const stats = lstatSync(target, { throwIfNoEntry: false });
-  if (stats?.isDirectory() === isDirectory) return;
-  if (stats?.isDirectory() === true) rmdirSync(target);
-  else if (stats !== undefined) unlinkSync(target);
-  if (isDirectory) mkdirSync(target, 0o750);
-  else writeFileSync(target, "", { flag: "wx", mode: 0o640 });
-}
-
 function readMounts(): readonly MountLine[] {
   return parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
 }
@@ -144,11 +115,6 @@ function realPath(path: string): string {
 function unlessNoMount(what: string, path: string, errno: number): void {
   if (errno !== 0 && errno !== ERRNO.EINVAL && errno !== ERRNO.ENOENT)
     throw mountError(what, path, errno);
-}
-
-function mountError(what: string, path: string, errno: number): AgentError {
-  const why = errno === ERRNO.EPERM ? "not permitted (it needs root)" : `errno ${errno}`;
-  return new AgentError({ reason: "MountError", message: `cannot ${what} ${path}: ${why}` });
 }
 
 interface MountLine {

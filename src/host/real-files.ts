@@ -120,10 +120,10 @@ function infoOf(
 ): FileInfo | undefined {
   // Most paths do not exist, and an exception is expensive.
   const stats = ignoring(nothing, () => stat(path, { throwIfNoEntry: false }));
-  return stats === undefined ? undefined : describe(path, stats);
+  return stats === undefined ? undefined : fileInfo(path, stats);
 }
 
-function describe(path: string, stats: Stats): FileInfo {
+export function fileInfo(path: string, stats: Stats): FileInfo {
   const { size, mtimeMs, dev, ino } = stats;
   const identity = `${dev}:${ino}`;
   const kind = kindOf(stats);

@@ -1,82 +1,143 @@
-// Performs: hostPath volumes: checks the type, resolves links, and creates a missing file or directory where the type
-// asks for it. kubelet: host_path checkType
+// Performs: hostPath volumes: checks the type, creates a missing file or directory where the type asks for it, and holds
+// what a judged path leads to. kubelet: host_path checkType
 
+import { allContainers, type Pod } from "../api/v1/pod.ts";
 import type { HostPathVolume, HostPathType } from "../api/v1/volumes.ts";
-import type { FileInfo, Files } from "../host/files.ts";
+import type { EntryKind, HeldPath } from "../host/bind-mount.ts";
+import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
+import { unmountAll } from "./tear-down.ts";
+import { heldPathsDirectory, makePodDirectory, type VolumeHost } from "./volume-paths.ts";
 
-export interface HostPathHost {
-  readonly files: Files;
-  /**
-   * Why the pod may not use the path after links are resolved; undefined = it may. No function = paths are used as
-   * written, without resolving links.
-   */
-  readonly hostPathError: ((written: string, resolved: string) => string | undefined) | undefined;
-}
+/** Why a pod may not use the path, found with all links followed; undefined = it may. */
+export type JudgeHostPath = (written: string, resolved: string) => string | undefined;
 
-interface Place {
-  /** Passed to the runtime. */
-  readonly path: string;
-  readonly action: HostPathAction;
+export interface HostPathHost extends VolumeHost {
+  /** Absent = paths are used as they are written, and the runtime follows their links, as with the kubelet. */
+  readonly judge?: JudgeHostPath | undefined;
 }
 
 const CREATED_DIRECTORY_MODE = 0o755;
 const CREATED_FILE_MODE = 0o644;
 
-/** Returns the path to mount. Throws AgentError `FailedMount`. */
-export function setUpHostPath(host: HostPathHost, volume: HostPathVolume): string {
-  const looked = placeOf(host, volume);
-  if (looked.action === "Use") return looked.path;
-  create(host, looked);
-  // A process with write access may have created another entry, or a link, meanwhile.
-  const { path, action } = placeOf(host, volume);
-  if (action === "Use") return path;
-  return refuse(`${JSON.stringify(path)} was created and has disappeared again`);
+/**
+ * Returns the path to mount. A path that is judged is held by a bind mount: what a process makes of it after it was judged
+ * changes nothing of what the runtime mounts. Throws AgentError `FailedMount`, or `MountError`.
+ */
+export function setUpHostPath(host: HostPathHost, volume: HostPathVolume, pod: Pod): string {
+  const { judge } = host;
+  if (judge === undefined) return setUpAsWritten(host, volume);
+  using held = holdJudged(host, volume, judge);
+  const target = targetOf(host, volume, pod);
+  bind(host, held, { target, volume, pod });
+  return target;
 }
 
 /** Throws what `setUpHostPath` would; creates nothing. */
 export function checkHostPath(host: HostPathHost, volume: HostPathVolume): void {
-  placeOf(host, volume);
+  const { judge } = host;
+  if (judge === undefined) lookAsWritten(host, volume);
+  else holdAllowed(host, volume, judge)[Symbol.dispose]();
 }
 
-/** Throws AgentError `FailedMount` when a checked path leads elsewhere now: its links must be checked again. */
-export function checkStillThere({ files, hostPathError }: HostPathHost, path: string): void {
-  if (hostPathError === undefined || realPlace(files, path) === path) return;
-  const why = "has become a symbolic link, or is behind one, since it was checked";
-  refuse(`${JSON.stringify(path)} ${why}; the next try checks it again`);
+/**
+ * Resolves and judges the path again, right before a container mounts it: its entry may have been replaced since
+ * `setUpHostPath`. Containers that run keep their mounts.
+ */
+export function renewHostPath(host: HostPathHost, volume: HostPathVolume, pod: Pod): void {
+  const { judge } = host;
+  if (judge === undefined) return;
+  using held = holdJudged(host, volume, judge);
+  const target = targetOf(host, volume, pod);
+  if (!held.isBoundTo(target)) bind(host, held, { target, volume, pod });
 }
 
-function create({ files, hostPathError }: HostPathHost, { path, action }: Place): void {
-  // The checked path is used, not where its links lead now.
-  const place = hostPathError === undefined ? realPlace(files, path) : path;
-  if (place === undefined) return refuse(brokenLink(path));
-  switch (action) {
-    case "Use":
-      return;
-    case "CreateDirectory":
-      return files.createDirectory(place, CREATED_DIRECTORY_MODE);
-    case "CreateFile":
-      return files.createFile(place, CREATED_FILE_MODE);
+function targetOf({ stateDir }: HostPathHost, { name }: HostPathVolume, pod: Pod): string {
+  return `${heldPathsDirectory(stateDir, pod.metadata.uid)}/${name}`;
+}
+
+interface Binding {
+  readonly target: string;
+  readonly volume: HostPathVolume;
+  readonly pod: Pod;
+}
+
+function bind(host: HostPathHost, held: HeldPath, { target, volume, pod }: Binding): void {
+  if (host.files.info(target) === undefined)
+    makePodDirectory(host, pod.metadata.uid, heldPathsDirectory(host.stateDir, pod.metadata.uid));
+  else unmountAll(host, target);
+  held.bindTo(target, { shared: isBidirectional(pod, volume) });
+}
+
+/** Whether mounts that a container of the pod makes in the volume have to appear on the host. */
+function isBidirectional({ spec }: Pod, { name }: HostPathVolume): boolean {
+  const mounts = allContainers(spec).flatMap(({ volumeMounts }) => volumeMounts);
+  return mounts.some((one) => one.name === name && one.mountPropagation === "Bidirectional");
+}
+
+/** What is there, created if it was missing. The caller disposes of it. */
+function holdJudged(host: HostPathHost, volume: HostPathVolume, judge: JudgeHostPath): HeldPath {
+  const { type } = volume.hostPath;
+  const held = holdAllowed(host, volume, judge);
+  try {
+    const action = heldAction(held, type);
+    if (action === "Use") return held;
+    if (action === "CreateDirectory") held.createDirectory(CREATED_DIRECTORY_MODE);
+    else held.createFile(CREATED_FILE_MODE);
+    // Another process may have created an entry of another kind meanwhile.
+    hostPathAction(held.path, type, held.found);
+    return held;
+  } catch (error) {
+    held[Symbol.dispose]();
+    throw error;
   }
 }
 
-function placeOf(host: HostPathHost, { hostPath }: HostPathVolume): Place {
-  const { files } = host;
-  const { type } = hostPath;
-  const path = resolved(host, hostPath.path);
+/** Without a type the runtime would create a missing directory. */
+function heldAction(held: HeldPath, type: HostPathType): HostPathAction {
+  if (type === "" && held.found === undefined) return "CreateDirectory";
+  return hostPathAction(held.path, type, held.found);
+}
+
+function holdAllowed(
+  { mounts }: HostPathHost,
+  { hostPath: { path, type } }: HostPathVolume,
+  judge: JudgeHostPath,
+): HeldPath {
+  const held = mounts.hold(path);
+  try {
+    if (held.isBroken) return refuse(brokenLink(path));
+    const why = judge(path, held.path);
+    if (why !== undefined) return refuse(why);
+    heldAction(held, type);
+    return held;
+  } catch (error) {
+    held[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function setUpAsWritten({ files }: HostPathHost, volume: HostPathVolume): string {
+  const { path } = volume.hostPath;
+  const action = lookAsWritten({ files }, volume);
+  if (action === "Use") return path;
+  const place = realPlace(files, path);
+  if (place === undefined) return refuse(brokenLink(path));
+  if (action === "CreateDirectory") files.createDirectory(place, CREATED_DIRECTORY_MODE);
+  else files.createFile(place, CREATED_FILE_MODE);
+  // A process with write access may have created another entry, or a link, meanwhile.
+  if (lookAsWritten({ files }, volume) === "Use") return path;
+  return refuse(`${JSON.stringify(path)} was created and has disappeared again`);
+}
+
+function lookAsWritten(
+  { files }: Pick<HostPathHost, "files">,
+  { hostPath: { path, type } }: HostPathVolume,
+): HostPathAction {
   // Without a type the path is not accessed: its file system may hang.
   // A broken link counts as an entry: creating the path would replace it.
   const info = type === "" ? undefined : (files.target(path) ?? files.info(path));
-  return { path, action: hostPathAction(path, type, info?.special ?? info?.kind) };
-}
-
-/** The path with links resolved, if it is to be checked. */
-function resolved({ files, hostPathError }: HostPathHost, written: string): string {
-  if (hostPathError === undefined) return written;
-  const real = realPlace(files, written);
-  if (real === undefined) return refuse(brokenLink(written));
-  const why = hostPathError(written, real);
-  return why === undefined ? real : refuse(why);
+  return hostPathAction(path, type, info?.special ?? info?.kind);
 }
 
 function brokenLink(path: string): string {
@@ -87,8 +148,6 @@ function refuse(message: string): never {
   throw new AgentError({ reason: "FailedMount", message });
 }
 
-export type HostPathFound = FileInfo["kind"] | NonNullable<FileInfo["special"]>;
-
 type HostPathAction = "Use" | "CreateDirectory" | "CreateFile";
 
 /**
@@ -98,7 +157,7 @@ type HostPathAction = "Use" | "CreateDirectory" | "CreateFile";
 export function hostPathAction(
   path: string,
   type: HostPathType,
-  found: HostPathFound | undefined,
+  found: EntryKind | undefined,
 ): HostPathAction {
   if (type === "") return "Use";
   const { kind, create } = WANTED[type];
@@ -109,11 +168,11 @@ export function hostPathAction(
 }
 
 interface WantedKind {
-  readonly kind: HostPathFound;
+  readonly kind: EntryKind;
   readonly create?: HostPathAction;
 }
 
-const WORDS: Readonly<Record<HostPathFound, string>> = {
+const WORDS: Readonly<Record<EntryKind, string>> = {
   file: "a file",
   directory: "a directory",
   symlink: "a broken symbolic link",

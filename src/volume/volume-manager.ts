@@ -10,7 +10,13 @@ import { Claims } from "./claim-directory.ts";
 import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";
-import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from "./host-path.ts";
+import {
+  checkHostPath,
+  renewHostPath,
+  setUpHostPath,
+  type HostPathHost,
+  type JudgeHostPath,
+} from "./host-path.ts";
 import { emptyLargeVolumes, leftovers, tearDown } from "./tear-down.ts";
 import { emptyDirPath } from "./volume-paths.ts";
 import type { Container } from "../api/v1/container.ts";
@@ -18,8 +24,8 @@ import type { SubPath } from "../api/v1/volume-mounts.ts";
 import { prepareSubPath } from "./sub-path.ts";
 
 export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
-  /** Judges what hostPaths of the pod lead to; undefined = they are taken as written. */
-  readonly hostPathError?: (pod: Pod) => HostPathHost["hostPathError"];
+  /** Judges where hostPaths of the pod lead to; undefined = they are taken as written. */
+  readonly hostPathError?: (pod: Pod) => JudgeHostPath | undefined;
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
   readonly claimRootMustBeMount?: boolean;
@@ -74,21 +80,20 @@ export class Volumes {
   }
 
   /**
-   * Checks right before a mount that the paths of `setUp` are still valid. Throws AgentError `CreateContainerConfigError`
-   * when the disk of claims is gone, otherwise `FailedMount`.
+   * To be called right before a container mounts the paths of `setUp`: resolves hostPaths again, and checks that claims are
+   * still there. Throws AgentError `CreateContainerConfigError` when the disk of claims is gone, otherwise `FailedMount`.
    */
-  checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
+  renewPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     forEach(pod.spec.volumes, (volume) => {
-      const path = paths.get(volume.name);
-      if (path === undefined) return;
-      if ("hostPath" in volume) checkStillThere(this.#hostPathsOf(pod), path);
+      if (!paths.has(volume.name)) return;
+      if ("hostPath" in volume) renewHostPath(this.#hostPathsOf(pod), volume, pod);
       if ("persistentVolumeClaim" in volume) this.#claims.checkThere(volume, pod);
     });
   }
 
-  /** Throws AgentError `CreateContainerConfigError`, or what `checkPaths` throws. */
+  /** Throws AgentError `CreateContainerConfigError`, or what `renewPaths` throws. */
   prepareSubPath(pod: Pod, part: SubPath): string {
-    this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
+    this.renewPaths(pod, new Map([[part.volumeName, part.volumePath]]));
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
     const readOnly = volume !== undefined && isReadOnlyVolume(volume);
     return prepareSubPath(this.#options, { ...part, readOnly });
@@ -153,14 +158,13 @@ export class Volumes {
 
   #setUp(volume: Volume, pod: Pod, content: ContentVolumes): string | undefined {
     if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
-    if ("hostPath" in volume) return setUpHostPath(this.#hostPathsOf(pod), volume);
+    if ("hostPath" in volume) return setUpHostPath(this.#hostPathsOf(pod), volume, pod);
     if ("persistentVolumeClaim" in volume) return this.#claims.setUp(volume, pod);
     return isContentVolume(volume) ? content.setUp(volume) : undefined;
   }
 
   #hostPathsOf(pod: Pod): HostPathHost {
-    const { files, hostPathError } = this.#options;
-    return { files, hostPathError: hostPathError?.(pod) };
+    return { ...this.#options, judge: this.#options.hostPathError?.(pod) };
   }
 }
 

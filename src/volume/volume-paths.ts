@@ -27,6 +27,11 @@ export function contentDirectory(stateDir: string, uid: string): string {
   return `${podDirectory(stateDir, uid)}/volumes/content`;
 }
 
+/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~host-path`: hostPaths that are held by a mount, by their volumes. */
+export function heldPathsDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volumes/kubernetes.io~host-path`;
+}
+
 /** This file exists once the claim of this volume was given to the pod's group. */
 export function sharedMarkPath(stateDir: string, uid: string, volume: string): string {
   return `${podDirectory(stateDir, uid)}/shared-claims/${volume}`;

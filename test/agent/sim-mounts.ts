@@ -9,8 +9,10 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { HeldPath } from "../../src/host/bind-mount.ts";
 import type { Mounts } from "../../src/host/mounts.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import type { Mortal } from "./sim-mortal.ts";
@@ -24,6 +26,8 @@ type Mount =
 
 export class SimMounts {
   readonly #points = new Map<string, Mount>();
+  /** Mount point → the path of the host that is bound to it. */
+  readonly #held = new Map<string, string>();
 
   /** All that is mounted. */
   get points(): readonly string[] {
@@ -83,6 +87,7 @@ export class SimMounts {
         const text = textBeneath(root, path, create);
         points.set(target, { type: "Bind", text, root: this.#inItsMemory(join(root, path)) });
       },
+      hold: (path) => this.#hold(path, begin),
       makePrivate: () => mortal.mustAct(),
       unmount: (path) => {
         mortal.mustAct();
@@ -97,6 +102,36 @@ export class SimMounts {
           point.startsWith(`${path}/`) && mount.type === "Bind" ? [mount.root] : [],
         ),
       isMountPoint: (path) => points.has(path),
+    };
+  }
+
+  #hold(path: string, begin: (path: string) => void): HeldPath {
+    let found = heldAt(path);
+    const create = (make: (place: string) => void): void => {
+      begin(found.path);
+      make(found.path);
+      found = heldAt(path);
+    };
+    return {
+      get path() {
+        return found.path;
+      },
+      get found() {
+        return found.kind;
+      },
+      isBroken: false,
+      createDirectory: (mode) => create((place) => mkdirSync(place, { recursive: true, mode })),
+      createFile: (mode) => create((place) => writeFileSync(place, "", { mode })),
+      bindTo: (target) => {
+        begin(target);
+        const text = found.kind === "directory" ? undefined : readFileSync(found.path, "utf8");
+        if (text === undefined) mkdirSync(target, { recursive: true });
+        else writeFileSync(target, "");
+        this.#points.set(target, { type: "Bind", text, root: this.#inItsMemory(found.path) });
+        this.#held.set(target, found.path);
+      },
+      isBoundTo: (target) => this.#held.get(target) === found.path && this.#points.has(target),
+      [Symbol.dispose]: () => undefined,
     };
   }
 
@@ -119,6 +154,13 @@ export class SimMounts {
     if (mount?.type !== "Memory" || !existsSync(path)) return;
     for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
   }
+}
+
+/** What is there, by its path without links. */
+function heldAt(path: string): { readonly path: string; readonly kind?: "directory" | "file" } {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return { path };
+  return { path: realpathSync(path), kind: stats.isDirectory() ? "directory" : "file" };
 }
 
 /** As `openBeneath` finds it: never outside of the root. */

@@ -21,12 +21,24 @@ export interface BeneathOptions {
   readonly root: string;
   /** Relative. */
   readonly path: string;
+  /** In messages; absent = `path`. */
+  readonly shownAs?: string;
   /** Creates missing directories. */
   readonly create: boolean;
   /** Of new directories; absent = that of the root. */
   readonly mode?: number;
   /** Refuses every link, wherever it leads. */
   readonly refuseLinks?: boolean;
+}
+
+/** Where a walk has ended. */
+export interface Reached {
+  /** O_PATH; of the entry, or of the last directory above what is missing. The caller closes it. */
+  readonly fd: number;
+  /** Names that do not exist, as bytes in characters; none = `fd` is the entry itself. */
+  readonly missing: readonly string[];
+  /** What is missing is named by a link on the way, not by the path itself. */
+  readonly isBroken: boolean;
 }
 
 /** The kernel's limit. */
@@ -36,26 +48,40 @@ const MAX_DEPTH = 200;
 
 /** Returns an O_PATH descriptor, which the caller closes. Throws an Error with a readable message. */
 export function openBeneath(options: BeneathOptions): number {
-  using walk = new Walk(options);
+  using walk = new Walk({ ...options, links: options.refuseLinks === true ? "Refuse" : "Inside" });
+  return walk.run().fd;
+}
+
+/** Walks an absolute path of the host; its links may lead anywhere, as for any process. Throws as `openBeneath` does. */
+export function reach(path: string): Reached {
+  const relative = path.replace(/^\/+/, "");
+  using walk = new Walk({ root: "/", path: relative, create: false, links: "Anywhere" });
   return walk.run();
+}
+
+interface WalkOptions extends BeneathOptions {
+  readonly links: "Inside" | "Anywhere" | "Refuse";
 }
 
 class Walk implements Disposable {
   readonly #path: string;
   readonly #create: boolean;
-  readonly #refuseLinks: boolean;
+  readonly #follows: WalkOptions["links"];
   /** Descriptors from the root down: ".." is the one before, not the file system's present parent. */
   readonly #way: number[];
   readonly #mode: number;
   /** Names still to open, the next one last; bytes as characters. */
   readonly #names: string[];
+  /** How many of them, at the bottom, are of the path itself; the others are of links. */
+  #written: number;
   #links = 0;
 
-  constructor({ root, path, create, mode, refuseLinks }: BeneathOptions) {
-    this.#path = root === "/" ? `/${path}` : path;
+  constructor({ root, path, create, mode, links, shownAs }: WalkOptions) {
+    this.#path = shownAs ?? (root === "/" ? `/${path}` : path);
     this.#create = create;
-    this.#refuseLinks = refuseLinks ?? false;
+    this.#follows = links;
     this.#names = namesOf(Buffer.from(path).toString("latin1"));
+    this.#written = this.#names.length;
     if (path.startsWith("/")) throw this.#error("is not relative");
     // The last name of the root may be a link.
     const flags = (OPEN_PATH & ~constants.O_NOFOLLOW) | constants.O_DIRECTORY;
@@ -68,29 +94,32 @@ class Walk implements Disposable {
     for (const fd of this.#way.splice(0)) closeSync(fd);
   }
 
-  run(): number {
+  run(): Reached {
     for (;;) {
       const name = this.#names.pop();
-      if (name === undefined) return this.#take();
-      const found = this.#step(name);
-      if (found !== undefined) return found;
+      if (name === undefined) return this.#end([]);
+      const isOfLink = this.#names.length >= this.#written;
+      if (!isOfLink) this.#written = this.#names.length;
+      const end = this.#step(name, isOfLink);
+      if (end !== undefined) return end;
     }
   }
 
-  /** Returns a descriptor when the path ends here in an entry that is not a directory. */
-  #step(name: string): number | undefined {
+  /** Defined when the path ends here: in an entry that is not a directory, or in nothing. */
+  #step(name: string, isOfLink: boolean): Reached | undefined {
     if (name === "..") {
       this.#up();
       return undefined;
     }
     const fd = this.#open(Buffer.from(name, "latin1"));
+    if (fd === undefined) return this.#end([name, ...this.#names.splice(0).toReversed()], isOfLink);
     try {
       const stats = fstatSync(fd);
       if (stats.isSymbolicLink()) this.#follow(name);
       else if (stats.isDirectory()) this.#down(fd);
       else if (this.#names.length > 0)
         throw this.#error("leads through an entry that is not a directory");
-      else return fd;
+      else return { fd, missing: [], isBroken: false };
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -103,6 +132,10 @@ class Walk implements Disposable {
     return this.#way.at(-1) ?? -1;
   }
 
+  #end(missing: readonly string[], isBroken = false): Reached {
+    return { fd: this.#take(), missing, isBroken };
+  }
+
   #take(): number {
     return this.#way.pop() ?? -1;
   }
@@ -113,24 +146,28 @@ class Walk implements Disposable {
   }
 
   #up(): void {
-    if (this.#way.length === 1) throw this.#error("leads out of the volume");
-    closeSync(this.#take());
+    if (this.#way.length > 1) closeSync(this.#take());
+    else if (this.#follows !== "Anywhere") throw this.#error("leads out of the volume");
   }
 
   #follow(name: string): void {
-    if (this.#refuseLinks) throw this.#error("leads through a symbolic link");
+    if (this.#follows === "Refuse") throw this.#error("leads through a symbolic link");
     this.#links += 1;
     if (this.#links > MAX_LINKS) throw this.#error("leads through too many symbolic links");
     const link = at(this.#here(), Buffer.from(name, "latin1"));
     const target = readlinkSync(link, { encoding: "buffer" }).toString("latin1");
-    if (target.startsWith("/")) throw this.#error("leads out of the volume");
+    if (target.startsWith("/")) {
+      if (this.#follows !== "Anywhere") throw this.#error("leads out of the volume");
+      for (const fd of this.#way.splice(1)) closeSync(fd);
+    }
     this.#names.push(...namesOf(target));
   }
 
-  #open(name: Buffer): number {
+  /** undefined = it does not exist, which ends a walk that may lead anywhere. */
+  #open(name: Buffer): number | undefined {
     const path = at(this.#here(), name);
     const fd = ignoring(["ENOENT"], () => openSync(path, OPEN_PATH));
-    if (fd !== undefined) return fd;
+    if (fd !== undefined || this.#follows === "Anywhere") return fd;
     if (!this.#create) throw this.#error("does not exist");
     return this.#make(path);
   }
@@ -167,15 +204,19 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /** Creates an empty file unless the path exists; refuses links on the way. kubelet: makeFile */
 export function createFile(path: string, mode: number): void {
-  closing(openPlace(dirname(path)), (parent) => {
-    const place = at(parent, Buffer.from(basename(path)));
-    const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-    const created = ignoring(["EEXIST"], () => openSync(place, flags, mode));
-    if (created === undefined) return;
-    closing(created, (fd) => {
-      // Undoes the umask.
-      if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode);
-    });
+  closing(openPlace(dirname(path)), (parent) =>
+    createFileIn(parent, Buffer.from(basename(path)), mode),
+  );
+}
+
+/** Creates an empty file in an open directory, unless there is anything of this name. */
+export function createFileIn(directory: number, name: Uint8Array, mode: number): void {
+  const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const created = ignoring(["EEXIST"], () => openSync(at(directory, name), flags, mode));
+  if (created === undefined) return;
+  closing(created, (fd) => {
+    // Undoes the umask.
+    if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode);
   });
 }
 

@@ -1,20 +1,16 @@
-// Performs: follows the symbolic links of the hostPaths of document pods, before each mount, and judges where they
-// lead.
+// Performs: judges where the hostPaths of document pods lead, before each mount: the node's own links are followed for it.
 
 import type { AgentConfig } from "../../config/config.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { Files } from "../../host/files.ts";
-import { realPlace } from "../../volume/host-path.ts";
+import { type JudgeHostPath, realPlace } from "../../volume/host-path.ts";
 import { foundHostPathError, outermost, guardedDirectories } from "./host-paths-and-devices.ts";
-
-/** Why a pod of a document may not mount what its path leads to; undefined = it may. */
-export type HostPathError = (written: string, resolved: string) => string | undefined;
 
 /** The node's links are resolved again at each call. */
 export function hostPathError(
   files: Pick<Files, "info" | "realPath">,
   config: AgentConfig,
-): HostPathError {
+): JudgeHostPath {
   const guarded = guardedDirectories(config);
   const list = config.mqtt?.podPolicy?.hostPaths;
   const real = (paths: readonly string[]): readonly string[] =>

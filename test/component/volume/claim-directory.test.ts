@@ -97,19 +97,19 @@ describe("a claim", () => {
     mkdirSync(join(world.claimRoot, "default/db"), { recursive: true });
     world.mounts.tmpfs(world.claimRoot, { mode: 0o755 });
     const paths = strict.setUp(pod);
-    strict.checkPaths(pod, paths);
+    strict.renewPaths(pod, paths);
     world.mounts.unmount(world.claimRoot);
-    expect(() => strict.checkPaths(pod, paths)).toThrow(WAITING);
-    expect(() => strict.checkPaths(pod, paths)).toThrow(`waits for ${world.claimRoot} to be`);
+    expect(() => strict.renewPaths(pod, paths)).toThrow(WAITING);
+    expect(() => strict.renewPaths(pod, paths)).toThrow(`waits for ${world.claimRoot} to be`);
   });
 
   test("that is gone by the time of the mount is not made by the runtime", () => {
     const world = worldWith("db");
     const pod = aPod({ volumes: [claim("db")] });
     const paths = world.volumes.setUp(pod);
-    world.volumes.checkPaths(pod, paths);
+    world.volumes.renewPaths(pod, paths);
     world.volumes.claims.removeData(DB);
-    expect(refusalOf(() => world.volumes.checkPaths(pod, paths))).toEqual({
+    expect(refusalOf(() => world.volumes.renewPaths(pod, paths))).toEqual({
       reason: "FailedMount",
       message: `volume "data": the data of persistentvolumeclaim "db" is gone: ${paths.get("data")} does not exist`,
     });

@@ -18,41 +18,59 @@ import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";
 import type { HostPathType } from "../../../src/api/v1/volumes.ts";
-import type { Files } from "../../../src/host/files.ts";
-import { realMounts } from "../../../src/host/mounts.ts";
+import type { HeldPath } from "../../../src/host/bind-mount.ts";
+import { type Mounts, realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { refusalOf } from "../../fakes/refusal.ts";
-import { temporaryDirectories } from "../host/temporary-directories.ts";
+import { unmountedDirectories } from "./volume-world.ts";
 
-const newDirectory = temporaryDirectories();
 const files = realFiles();
+const newDirectory = unmountedDirectories();
 
 interface Given {
   readonly source?: SourceName;
   /** Of `mqtt.podPolicy`, below the test's directory; absent = there is no list. */
   readonly list?: readonly string[];
   readonly stateDir?: string;
-  /** Happens once, right after the last look that finds nothing. */
+  /** Happens once: after the path was judged, right before anything is created or mounted. */
   readonly meanwhile?: (at: (path: string) => string) => void;
 }
 
-function changing(meanwhile: () => void): Files {
-  let state: "before" | "looking" | "done" = "before";
-  return {
-    ...files,
-    target: (path) => {
-      if (state === "before") state = "looking";
-      return files.target(path);
-    },
-    info: (path) => {
-      const found = files.info(path);
-      if (state !== "looking") return found;
-      state = "done";
-      meanwhile();
-      return found;
-    },
+function changing(meanwhile: () => void): Mounts {
+  const mounts = realMounts();
+  let isDone = false;
+  const first = (): void => {
+    if (!isDone) meanwhile();
+    isDone = true;
   };
+  const hold = (path: string): HeldPath => {
+    const held = mounts.hold(path);
+    return {
+      get path() {
+        return held.path;
+      },
+      get found() {
+        return held.found;
+      },
+      isBroken: held.isBroken,
+      createDirectory: (mode) => {
+        first();
+        held.createDirectory(mode);
+      },
+      createFile: (mode) => {
+        first();
+        held.createFile(mode);
+      },
+      bindTo: (target, options) => {
+        first();
+        held.bindTo(target, options);
+      },
+      isBoundTo: (target) => held.isBoundTo(target),
+      [Symbol.dispose]: () => held[Symbol.dispose](),
+    };
+  };
+  return { ...mounts, hold };
 }
 
 /** A node with `data`, `other` and `manifests` in a directory of its own. */
@@ -78,14 +96,17 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
   const judge = hostPathError(files, config);
   const volumes = new Volumes({
     ...config,
-    files: meanwhile === undefined ? files : changing(() => meanwhile(at)),
-    mounts: realMounts(),
+    files,
+    mounts: meanwhile === undefined ? realMounts() : changing(() => meanwhile(at)),
     hostPathError: () => (isOfDocument([{ source }]) ? judge : undefined),
   });
   const podOf = (path: string, type: HostPathType) =>
     aPod({ volumes: [{ name: "v", hostPath: { path: at(path), type } }] });
+  const setUp = (path: string, type: HostPathType = ""): string =>
+    volumes.setUp(podOf(path, type)).get("v") ?? "";
+  /** The file or directory that the runtime would mount now. */
   const mounted = (path: string, type: HostPathType = ""): string | undefined =>
-    volumes.setUp(podOf(path, type)).get("v");
+    identity(setUp(path, type));
   /** Has a path of an earlier `setUp` mounted: as a whole, and a part of it. */
   const starting = (path: string) => {
     const pod = podOf(path, "");
@@ -93,7 +114,7 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
     const place = { uid: pod.metadata.uid, container: "a", index: 0, volumeName: "v" };
     const part = { ...place, volumePath: paths.get("v") ?? "", subPath: "part" };
     return {
-      whole: () => volumes.checkPaths(pod, paths),
+      whole: () => volumes.renewPaths(pod, paths),
       part: () => volumes.prepareSubPath(pod, part),
     };
   };
@@ -105,7 +126,11 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
     expect(seen?.reason).toBe("FailedMount");
     return seen?.message ?? "";
   };
-  return { at, mounted, starting, refusal };
+  return { at, setUp, mounted, starting, refusal };
+}
+
+function identity(path: string): string | undefined {
+  return files.target(path)?.identity;
 }
 
 describe("a link to what belongs to the node", () => {
@@ -125,7 +150,7 @@ describe("a link to what belongs to the node", () => {
 
   test("is refused where a directory was swapped for it after the first mount", () => {
     const { at, mounted, refusal } = aNode();
-    expect(mounted("data/sub")).toBe(at("data/sub"));
+    expect(mounted("data/sub")).toBe(identity(at("data/sub")));
     renameSync(at("data/sub"), at("data/before"));
     symlinkSync("../manifests", at("data/sub"));
     expect(refusal("data/sub")).toContain(`leads through a symbolic link to "${at("manifests")}"`);
@@ -171,7 +196,7 @@ describe("a link to nothing", () => {
   test("is a loop as well", () => {
     const { at, refusal } = aNode();
     symlinkSync("loop", at("data/loop"));
-    expect(refusal("data/loop")).toContain("leads through a broken symbolic link");
+    expect(refusal("data/loop")).toContain("leads through too many symbolic links");
   });
 });
 
@@ -180,10 +205,10 @@ describe("mqtt.podPolicy.hostPaths", () => {
     const { at, mounted } = aNode({ list: ["data", "other"] });
     symlinkSync("sub", at("data/inner"));
     symlinkSync(at("other"), at("data/across"));
-    expect(mounted("data/inner")).toBe(at("data/sub"));
-    expect(mounted("data/across", "Directory")).toBe(at("other"));
-    expect(mounted("data/across/new", "DirectoryOrCreate")).toBe(at("other/new"));
-    expect(mounted("data/across/file", "FileOrCreate")).toBe(at("other/file"));
+    expect(mounted("data/inner")).toBe(identity(at("data/sub")));
+    expect(mounted("data/across", "Directory")).toBe(identity(at("other")));
+    expect(mounted("data/across/new", "DirectoryOrCreate")).toBe(identity(at("other/new")));
+    expect(mounted("data/across/file", "FileOrCreate")).toBe(identity(at("other/file")));
     expect(existsSync(at("other/new")) && existsSync(at("other/file"))).toBe(true);
   });
 
@@ -199,7 +224,7 @@ describe("mqtt.podPolicy.hostPaths", () => {
   test("may name a link of the node's own", () => {
     const { at, mounted, refusal } = aNode({ list: ["disk"] });
     symlinkSync(at("data"), at("disk"));
-    expect(mounted("disk/sub")).toBe(at("data/sub"));
+    expect(mounted("disk/sub")).toBe(identity(at("data/sub")));
     symlinkSync(at("other"), at("data/esc"));
     expect(refusal("disk/esc")).toContain("mqtt.podPolicy.hostPaths");
   });
@@ -212,7 +237,7 @@ describe("mqtt.podPolicy.hostPaths", () => {
 
   test("is not asked again about what a pod that was accepted has written itself", () => {
     const { at, mounted } = aNode({ list: ["data"] });
-    expect(mounted("other")).toBe(at("other"));
+    expect(mounted("other")).toBe(identity(at("other")));
   });
 });
 
@@ -220,8 +245,8 @@ describe("without a list", () => {
   test("a link may lead to whatever does not belong to the node", () => {
     const { at, mounted } = aNode();
     symlinkSync(at("other"), at("data/link"));
-    expect(mounted("data/link")).toBe(at("other"));
-    expect(mounted("data/link/absent/too")).toBe(at("other/absent/too"));
+    expect(mounted("data/link")).toBe(identity(at("other")));
+    expect(mounted("data/link/absent/too")).toBe(identity(at("other/absent/too")));
   });
 });
 
@@ -252,7 +277,10 @@ describe("by the time it should have been made", () => {
       for (const type of ["DirectoryOrCreate", "FileOrCreate"] as const) {
         const { at, mounted } = aNode({ list: ["data"], meanwhile });
         writeFileSync(at("other/victim"), "root:x:0:0");
-        expect(() => mounted(`data/${path}`, type)).toThrow("leads through a symbolic link");
+        const mount = () => mounted(`data/${path}`, type);
+        if (type === "FileOrCreate" && path === "sub/deep/new")
+          expect(mount).toThrow("its directory does not exist");
+        else expect(mount()).toBe(identity(at(`data/${path.replace("sub", "before")}`)));
         expect(readdirSync(at("other"))).toEqual(["victim"]);
         expect(readFileSync(at("other/victim"), "utf8")).toBe("root:x:0:0");
       }
@@ -269,7 +297,7 @@ test("what becomes a link between the look and the start of a container is not m
   symlinkSync("../manifests", at("data/sub"));
   const refusal = {
     reason: "FailedMount",
-    message: `volume "v": "${at("data/sub")}" has become a symbolic link, or is behind one, since it was checked; the next try checks it again`,
+    message: `volume "v": "${at("data/link")}" leads through a symbolic link to "${at("manifests")}": "${at("manifests")}" reaches into ${at("manifests")}, which belongs to the node alone; choose a path outside of it, or remove the link`,
   };
   expect(refusalOf(whole)).toEqual(refusal);
   expect(refusalOf(part)).toEqual(refusal);
@@ -283,10 +311,10 @@ test("a pod of a group's document is held to the same", () => {
 });
 
 test("a static pod gets its path as it is written, wherever it leads", () => {
-  const { at, mounted, starting } = aNode({ source: "file", list: ["other"] });
+  const { at, setUp, starting } = aNode({ source: "file", list: ["other"] });
   symlinkSync(at("manifests"), at("data/esc"));
-  expect(mounted("data/esc")).toBe(at("data/esc"));
-  expect(mounted("data/esc", "Directory")).toBe(at("data/esc"));
+  expect(setUp("data/esc")).toBe(at("data/esc"));
+  expect(setUp("data/esc", "Directory")).toBe(at("data/esc"));
   expect(refusalOf(starting("data/esc").whole)).toBeUndefined();
 });
 

@@ -89,21 +89,33 @@ export interface VolumeWorld {
   again(more?: Partial<Omit<VolumesOptions, "objects">>): Volumes;
 }
 
-/** Each call of the answer makes a world; after the test nothing of it is mounted any more. */
-export function volumeWorlds(): () => VolumeWorld {
+/** Temporary directories in which nothing is mounted any more when the test ends. */
+export function unmountedDirectories(): () => string {
   const mounts = realMounts();
-  const files = realFiles();
   const roots: string[] = [];
   // Registered before the one that removes the directories: hooks run in this order.
   afterEach(() => {
     for (const root of roots.splice(0))
-      for (let round = 0; round < 8 && mounts.mountsUnder(root).length > 0; round += 1)
+      for (let round = 0; round < 8 && mounts.mountsUnder(root).length > 0; round += 1) {
+        for (const path of mounts.mountsUnder(root)) mounts.makePrivate(path);
         for (const path of mounts.mountsUnder(root)) mounts.unmount(path);
+      }
   });
   const newDirectory = temporaryDirectories();
   return () => {
     const root = newDirectory();
     roots.push(root);
+    return root;
+  };
+}
+
+/** Each call of the answer makes a world; after the test nothing of it is mounted any more. */
+export function volumeWorlds(): () => VolumeWorld {
+  const mounts = realMounts();
+  const files = realFiles();
+  const newDirectory = unmountedDirectories();
+  return () => {
+    const root = newDirectory();
     const stateDir = join(root, "state");
     const claimRoot = join(root, "claims");
     const objects = new FakeObjects();

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { HostPathType } from "../../../src/api/v1/volumes.ts";
-import { hostPathAction, type HostPathFound } from "../../../src/volume/host-path.ts";
+import type { EntryKind } from "../../../src/host/bind-mount.ts";
+import { hostPathAction } from "../../../src/volume/host-path.ts";
 
-const FOUND: readonly (HostPathFound | undefined)[] = [
+const FOUND: readonly (EntryKind | undefined)[] = [
   undefined,
   "directory",
   "file",
@@ -27,7 +28,7 @@ const table: Record<HostPathType, string> = {
 
 const LETTERS = { Use: "U", CreateDirectory: "D", CreateFile: "F" } as const;
 
-function letter(type: HostPathType, found: HostPathFound | undefined): string {
+function letter(type: HostPathType, found: EntryKind | undefined): string {
   try {
     return LETTERS[hostPathAction("/x", type, found)];
   } catch (error) {

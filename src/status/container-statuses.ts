@@ -13,6 +13,7 @@ import type {
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
+import { allocationOf, volumeMountsOf } from "./container-allocation.ts";
 import {
   containerID,
   containerState,
@@ -109,6 +110,8 @@ function fromRuntime(
     image: newest.image,
     imageID: newest.imageID,
     containerID: containerID(newest.id),
+    ...allocationOf(container, newest),
+    ...volumeMountsOf(container, newest),
     ...withoutUndefined({ stopSignal }),
   };
 }
@@ -160,7 +163,8 @@ function fromMemory(
 }
 
 /** The status of a container without an instance in the runtime. */
-function unborn({ name, image }: Container, { initContainers }: PodSpec): ContainerStatus {
+function unborn(container: Container, { initContainers }: PodSpec): ContainerStatus {
+  const { name, image } = container;
   return {
     name,
     state: initContainers.length > 0 ? INITIALIZING : CREATING,
@@ -171,6 +175,7 @@ function unborn({ name, image }: Container, { initContainers }: PodSpec): Contai
     image,
     imageID: "",
     containerID: "",
+    ...volumeMountsOf(container, undefined),
   };
 }
 

@@ -3,6 +3,7 @@
 
 import type { SourceName } from "./desired-pod.ts";
 import type { PodUID } from "../v1/pod.ts";
+import type { LinuxContainerUser } from "../v1/pod-status.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";
 import { type LifecycleHandler } from "../v1/lifecycle.ts";
 
@@ -62,6 +63,10 @@ export interface ObservedContainer {
   readonly message: string;
   /** Its end is known from an event, the runtime's own record of it (reason, OOM) has yet to follow. */
   readonly presumed?: true;
+  /** Absent = the runtime does not report it. */
+  readonly user?: LinuxContainerUser;
+  /** Paths at which mounts below are read-only too; absent = none. */
+  readonly recursiveReadOnly?: readonly string[];
   /** From its labels; absent = an app container. */
   readonly role?: ContainerRole;
   readonly preStop?: LifecycleHandler;

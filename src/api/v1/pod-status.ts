@@ -1,5 +1,7 @@
 // Kubernetes' v1 PodStatus and NodeStatus, as far as this node reports them.
 
+import type { ResourceList, ResourceRequirements } from "./resources.ts";
+
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
 export type ConditionStatus = "True" | "False" | "Unknown";
 
@@ -36,6 +38,22 @@ export interface ContainerState {
   readonly terminated?: ContainerStateTerminated;
 }
 
+/** Where a volume is mounted. */
+export interface VolumeMountStatus {
+  readonly name: string;
+  readonly mountPath: string;
+  readonly readOnly?: true;
+  /** Of a mount that is read-only. */
+  readonly recursiveReadOnly?: "Enabled" | "Disabled";
+}
+
+/** The user of a container's first process. */
+export interface LinuxContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly supplementalGroups?: readonly number[];
+}
+
 export interface ContainerStatus {
   readonly name: string;
   readonly state: ContainerState;
@@ -47,6 +65,13 @@ export interface ContainerStatus {
   readonly imageID: string;
   /** `containerd://<id>`; "" while there is none. */
   readonly containerID: string;
+  /** What was reserved for it; absent = nothing, or it was not created yet. */
+  readonly allocatedResources?: ResourceList;
+  /** Absent = it was not created yet. */
+  readonly resources?: Partial<ResourceRequirements>;
+  readonly volumeMounts?: readonly VolumeMountStatus[];
+  /** Absent = it was not created yet, or the runtime does not report it (containerd before 2.0). */
+  readonly user?: { readonly linux: LinuxContainerUser };
   /** Only where the spec asks for one. */
   readonly stopSignal?: string;
 }

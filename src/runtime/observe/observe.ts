@@ -13,6 +13,7 @@ import {
   type RuntimeIdentity,
 } from "../../api/pod/labels.ts";
 import type { SourceName } from "../../api/pod/desired-pod.ts";
+import type { LinuxContainerUser } from "../../api/v1/pod-status.ts";
 import {
   ContainerState,
   NamespaceMode,
@@ -111,8 +112,25 @@ export function observedContainer(
     reason: status.reason,
     message: joinedMessage(status.message, terminationMessage),
     ...stopFactsOf(status.annotations),
-    ...withoutUndefined({ configDigest, gracePeriodSeconds }),
+    ...withoutUndefined({
+      configDigest,
+      gracePeriodSeconds,
+      user: userOf(status),
+      recursiveReadOnly: recursiveMounts(status),
+    }),
   };
+}
+
+function userOf({ user }: ContainerStatus): LinuxContainerUser | undefined {
+  if (user?.linux === undefined) return undefined;
+  const { uid, gid, supplementalGroups: groups } = user.linux;
+  const supplementalGroups = groups.length === 0 ? undefined : groups.map(Number);
+  return { uid: Number(uid), gid: Number(gid), ...withoutUndefined({ supplementalGroups }) };
+}
+
+function recursiveMounts({ mounts }: ContainerStatus): readonly string[] | undefined {
+  const paths = mounts.filter((one) => one.recursiveReadOnly).map((one) => one.containerPath);
+  return paths.length === 0 ? undefined : paths;
 }
 
 const STATES: Readonly<Record<ContainerState, ObservedContainerState>> = {

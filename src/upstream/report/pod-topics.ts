@@ -1,7 +1,7 @@
 // Performs: keeps one retained message per shown pod in the outbox, and clears the topics of pods that are no longer shown.
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
-import { type PodStatus, withMessages } from "../../api/v1/pod-status.ts";
+import { type ContainerStatus, type PodStatus, withMessages } from "../../api/v1/pod-status.ts";
 import type { MqttConfig } from "../../config/mqtt-config.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
@@ -15,6 +15,9 @@ import {
 import type { Outbox } from "../../store/outbox/outbox.ts";
 import type { NodeTruth } from "./acknowledge.ts";
 import { fitting, sizeOf } from "./report.ts";
+
+/** For what stands beside the status. */
+const SPARE_BYTES = 1024;
 
 export interface PodTopicsOptions {
   readonly outbox: Pick<Outbox, "put" | "topics">;
@@ -63,16 +66,27 @@ export function podTopicPayload(
   return { payload: jsonBytes(whole), content: canonicalJson(content) };
 }
 
-/** Of very many containers the first ones are reported; init containers take at most half of the room. */
+/**
+ * A status without room goes without mounts and resources, which the spec contains. Of very many containers the first ones are
+ * reported; init containers take at most half of the room.
+ */
 function fittingStatus(status: PodStatus): PodStatus {
-  const spare = 1024;
+  const room = MAX_PAYLOAD_BYTES - SPARE_BYTES;
+  if (sizeOf(status) <= room) return status;
+  const init = status.initContainerStatuses.map(stateOnly);
+  const apps = status.containerStatuses.map(stateOnly);
   const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };
-  const room = MAX_PAYLOAD_BYTES - sizeOf(bare) - spare;
-  const initContainerStatuses = fitting(status.initContainerStatuses, room / 2);
-  const left = room - sizeOf(initContainerStatuses);
-  return {
-    ...status,
-    initContainerStatuses,
-    containerStatuses: fitting(status.containerStatuses, left),
-  };
+  const left = room - sizeOf(bare);
+  const initContainerStatuses = fitting(init, left / 2);
+  const containerStatuses = fitting(apps, left - sizeOf(initContainerStatuses));
+  return { ...status, initContainerStatuses, containerStatuses };
+}
+
+function stateOnly({
+  allocatedResources: _allocated,
+  resources: _resources,
+  volumeMounts: _mounts,
+  ...state
+}: ContainerStatus): ContainerStatus {
+  return state;
 }

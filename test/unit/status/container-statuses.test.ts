@@ -49,6 +49,7 @@ function known(attempt: number, more: Partial<ContainerStatus>): ContainerStatus
     restartCount: attempt,
     imageID: "sha256:1",
     containerID: `containerd://a-${attempt}`,
+    resources: {},
     ...more,
   };
 }

@@ -83,6 +83,7 @@ test("the whole status of a running pod", () => {
         image: "local/busybox:1",
         imageID: "sha256:1",
         containerID: "containerd://a-0",
+        resources: {},
       },
     ],
     qosClass: "BestEffort",

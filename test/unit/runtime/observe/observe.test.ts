@@ -62,6 +62,26 @@ describe("observedSandbox", () => {
 });
 
 describe("observedContainer", () => {
+  test("knows its user and where mounts below are read-only too", () => {
+    const status = create(ContainerStatusSchema, {
+      user: { linux: { uid: 1000n, gid: 0n, supplementalGroups: [0n, 10n] } },
+      mounts: [
+        { containerPath: "/all", recursiveReadOnly: true },
+        { containerPath: "/top", readonly: true },
+      ],
+    });
+    expect(observedContainer(container(), status)).toMatchObject({
+      user: { uid: 1000, gid: 0, supplementalGroups: [0, 10] },
+      recursiveReadOnly: ["/all"],
+    });
+  });
+
+  test("has no user where the runtime reports none", () => {
+    const keys = Object.keys(observedContainer(container(), create(ContainerStatusSchema, {})));
+    expect(keys).not.toContain("user");
+    expect(keys).not.toContain("recursiveReadOnly");
+  });
+
   const status = (annotations: Record<string, string>) =>
     create(ContainerStatusSchema, {
       state: ContainerState.CONTAINER_EXITED,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
+import type { PodStatus } from "../../../../src/api/v1/pod-status.ts";
 import { byteLength } from "../../../../src/lib/short-text.ts";
 import { podTopicPayload } from "../../../../src/upstream/report/pod-topics.ts";
 import { RUNNING, aContainerStatus, aStatus, exited, podNamed } from "../health.ts";
@@ -72,6 +73,27 @@ describe("a pod's own message", () => {
     const { status: told } = read(payload) as { status: typeof given };
     expect(told.initContainerStatuses.length).toBeGreaterThan(20);
     expect(told.containerStatuses.length).toBeGreaterThan(20);
+  });
+
+  test("leaves out mounts and resources rather than containers", () => {
+    const volumeMounts = Array.from({ length: 100 }, (_, index) => ({
+      name: `volume-${index}`,
+      mountPath: `/a/path/to/volume-${index}`,
+    }));
+    const containers = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        aContainerStatus(RUNNING, { name: `c${index}`, resources: {}, volumeMounts }),
+      );
+    const sent = (count: number) =>
+      read(podTopicPayload(web, aStatus(containers(count)), speaker).payload) as {
+        status: PodStatus;
+      };
+    expect(sent(2).status.containerStatuses[1]?.volumeMounts).toEqual(volumeMounts);
+    const many = sent(20).status.containerStatuses;
+    expect(many).toHaveLength(20);
+    expect(many[0]).not.toHaveProperty("volumeMounts");
+    expect(many[0]).not.toHaveProperty("resources");
+    expect(many[0]?.state).toEqual(RUNNING);
   });
 
   test("is never over 48 KiB, however many containers the pod has", () => {

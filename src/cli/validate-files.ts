@@ -1,4 +1,4 @@
-// Performs: `agent validate -f`: reads files, a directory or standard input, and prints what a node would refuse.
+// Performs: `agent validate`: reads files, a directory or standard input, and prints what a node would refuse.
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,18 +7,27 @@ import { MANIFEST_NAME } from "../source/file/manifest-files.ts";
 import { judgeText, judged, judgeTogether, type Judgement } from "./validate.ts";
 import { errorLine } from "./terminal-text.ts";
 import type { VerbCall } from "./define-verb.ts";
+import { UsageError } from "./exit-codes.ts";
 import { readFile, readNamedInput } from "./read-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 
 interface ValidateFlags {
   /** Files, directories, or `-` for standard input. */
-  readonly filename: readonly string[];
+  readonly filename?: readonly string[];
+  readonly strict?: boolean;
 }
 
-/** The exit code: 2 when a node would refuse something. Throws UsageError when a path is not readable. */
-export async function validate({ flags, terminal }: VerbCall): Promise<0 | 2> {
+/**
+ * The exit code: 2 when a node would refuse something, 1 when it would only warn and --strict is given. Throws UsageError when a
+ * path is not readable.
+ */
+export async function validate({ args, flags, terminal }: VerbCall): Promise<0 | 1 | 2> {
+  const { filename = [], strict: isStrict = false } = flags<ValidateFlags>();
+  const paths = [...filename, ...args];
+  if (paths.length === 0)
+    throw new UsageError("name a file, a directory, or - for standard input: agent validate FILE");
   const alone: Judgement[] = [];
-  for (const path of flags<ValidateFlags>().filename) {
+  for (const path of paths) {
     if (path !== "-" && isDirectory(path)) {
       alone.push(...manifestsIn(path).map(judgeDirectoryEntry));
       continue;
@@ -32,13 +41,18 @@ export async function validate({ flags, terminal }: VerbCall): Promise<0 | 2> {
   for (const warning of warnings) terminal.err(findingLine(warning, "warning: "));
   for (const note of notes) terminal.err(findingLine(note, "note: "));
   terminal.out(`${summary(whole)}\n`);
-  return errors.length > 0 ? 2 : 0;
+  if (errors.length > 0) return 2;
+  return isStrict && warnings.length > 0 ? 1 : 0;
 }
 
-function summary({ documents, invalid }: Judgement): string {
-  const valid = documents - invalid.size;
+function summary({ documents, ignored, invalid }: Judgement): string {
+  const valid = documents - ignored - invalid.size;
   const text = `${valid} ${valid === 1 ? "document" : "documents"} valid`;
-  return invalid.size === 0 ? text : `${text}, ${invalid.size} invalid`;
+  const others = [
+    ...(ignored === 0 ? [] : [`${ignored} ignored`]),
+    ...(invalid.size === 0 ? [] : [`${invalid.size} invalid`]),
+  ];
+  return [text, ...others].join(", ");
 }
 
 function findingLine({ ref, ...finding }: Rejection, label = ""): string {

@@ -1,6 +1,7 @@
 // Validates manifests without a node: each file alone, then all of them together: names, host ports, references.
 
 import { decodeConfig } from "../config/config.ts";
+import { readManifest } from "../api/decode/decode-manifest.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import { type Rejection, manifestRef } from "../api/pod/desired-pod.ts";
 import { formatPath, type FieldPath } from "../api/decode/field-path.ts";
@@ -10,7 +11,7 @@ import { objectKey, type LocalObject } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-config-map.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
-import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts";
+import type { YamlDocument } from "../api/yaml/yaml-documents.ts";
 import { imageNameError } from "../image/image-reference.ts";
 import { memberOf, withoutUndefined, type JsonObject } from "../lib/json.ts";
 import type { FieldError } from "../lib/result.ts";
@@ -38,6 +39,8 @@ export interface PlacedObject extends Place {
 export interface Judgement {
   /** The number of documents. */
   readonly documents: number;
+  /** Of these, those of which a node leaves out everything, as of a Service. */
+  readonly ignored: number;
   /** `file#document` of those a node would refuse. */
   readonly invalid: ReadonlySet<string>;
   readonly pods: readonly PlacedPod[];
@@ -50,6 +53,7 @@ export interface Judgement {
 
 export const NOTHING_JUDGED: Judgement = {
   documents: 0,
+  ignored: 0,
   invalid: new Set(),
   pods: [],
   objects: [],
@@ -66,7 +70,7 @@ export interface NamedText {
 
 /** Everything wrong with one file. An agent's own configuration is judged as such. Never throws. */
 export function judgeText({ file, text }: NamedText, sha256: Sha256): Judgement {
-  const { documents, errors } = readDocuments(text);
+  const { documents, errors } = readManifest(text);
   const whole = { file, sha256, budget: new FindingsBudget() };
   const all = documents.map((document) => judgeDocument(document, whole));
   return sum(errors.length === 0 ? all : [...all, judged(file, "broken", errors)]);
@@ -107,25 +111,28 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
     budget,
     locate: document.locate,
   });
-  const decoded = [...object.errors, ...object.refusedKinds];
   const images = imageErrors(document);
-  const errors = images.length === 0 ? decoded : [...decoded, ...images].toSorted(byLine);
+  const errors =
+    images.length === 0 ? object.errors : [...object.errors, ...images].toSorted(byLine);
+  const { pods, objects, ignoredKinds, notices } = object;
+  const isIgnored = ignoredKinds.length > 0 && pods.length + objects.length + errors.length === 0;
   const placeOfItem = (item: FieldPath = []): Place => {
     const line = document.locate([...item, "metadata", "name"])?.line;
     return { file, document: document.index, line };
   };
   return {
     ...judged(file, document.index, errors),
-    pods: object.pods.map(({ desired, written, item }) => ({
+    ignored: isIgnored ? 1 : 0,
+    pods: pods.map(({ desired, written, item }) => ({
       ...placeOfItem(item),
       pod: desired.pod,
       nodeName: nodeOf(written),
     })),
-    objects: object.objects.map(({ desired, item }) => ({
+    objects: objects.map(({ desired, item }) => ({
       ...placeOfItem(item),
       object: desired.object,
     })),
-    warnings: object.notices,
+    warnings: [...ignoredKinds, ...notices].toSorted(byLine),
   };
 }
 
@@ -294,6 +301,7 @@ function placeOf({ file, line }: Place): string {
 function sum(judgements: readonly Judgement[]): Judgement {
   return {
     documents: judgements.reduce((total, { documents }) => total + documents, 0),
+    ignored: judgements.reduce((total, { ignored }) => total + ignored, 0),
     invalid: new Set(judgements.flatMap(({ invalid }) => [...invalid])),
     pods: judgements.flatMap(({ pods }) => pods),
     objects: judgements.flatMap(({ objects }) => objects),

@@ -53,15 +53,15 @@ export const VERBS: readonly Verb[] = [
     ],
   },
   {
-    usage: "validate",
+    usage: "validate [file...]",
     description: "check manifests without running them; needs no agent",
     flags: {
       "-f, --filename <path>": {
         description:
-          "a file, a directory of *.yaml, *.yml and *.json, or - for standard input (repeatable)",
-        isRequired: true,
+          "a file, a directory of *.yaml, *.yml and *.json, or - for standard input (repeatable), also without -f",
         isRepeatable: true,
       },
+      "--strict": "exit with 1 if there are warnings",
     },
     run: async (call) => (await import("./validate-files.ts")).validate(call),
   },

@@ -11,7 +11,7 @@ export const DOCUMENT_REFUSALS = {
   410: "The generation is lower than the accepted one, or the document was issued before notBefore of the TrustBundle.",
   412: "A requirement is not met, or a field is not supported yet. Tried again when another document is accepted.",
   413: "The document is too large.",
-  417: "The document is empty; an empty list of resources needs allowEmpty: true.",
+  417: "The document is empty, or nothing in it runs on a node; if that is meant, it needs allowEmpty: true.",
   500: "The document could not be stored. Tried again without intervention.",
   507: "The disk is full. Tried again without intervention.",
 } as const;

@@ -35,7 +35,7 @@ export function rejectionOf(
 }
 
 /** Of a manifest file, or of its directory, as a whole. */
-export function fileRejection(path: string, why: Pick<FieldError, "code" | "message">): Rejection {
+export function fileRejection(path: string, why: Omit<FieldError, "path">): Rejection {
   return { source: "file", ref: path, path: "", ...why };
 }
 

@@ -116,7 +116,7 @@ e2e("one bad document does not spoil the others of its file", async () => {
   agent.writeManifest("several.yaml", documents.join("---\n"));
   await stage.journalIs("second", ["start a"]);
   const { stderr } = await agent.cli("get", "pods");
-  expect(stderr).toMatch(/several\.yaml:\d+: .*Service/);
+  expect(stderr).toMatch(/several\.yaml:\d+: warning: kind: .*"Service".*hostPort/);
   expect(stderr).toMatch(/several\.yaml:\d+: sepc: unknown field/);
   expect(stage.journal("third")).toEqual([]);
   agent.removeManifest("several.yaml");

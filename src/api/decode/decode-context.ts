@@ -44,8 +44,8 @@ export interface DecodedObject {
   readonly objects: readonly DecodedItem<DesiredObject>[];
   /** Errors of pods and local objects, and of what might be one: these are in neither list. */
   readonly errors: readonly Rejection[];
-  /** Objects of kinds this node does not run. */
-  readonly refusedKinds: readonly Rejection[];
+  /** Objects that are left out, as their kind means nothing on one node: `Ignored`, and what to write instead. */
+  readonly ignoredKinds: readonly Rejection[];
   /** Reported without refusing anything: `Ignored` fields, `NotForThisNode`. */
   readonly notices: readonly Rejection[];
 }
@@ -54,17 +54,47 @@ export const NOTHING_DECODED: DecodedObject = {
   pods: [],
   objects: [],
   errors: [],
-  refusedKinds: [],
+  ignoredKinds: [],
   notices: [],
 };
 
 /** What several objects turned into, in their order. */
 export function mergeDecoded(decoded: readonly DecodedObject[]): DecodedObject {
+  const ignored = decoded.flatMap(({ ignoredKinds }) => ignoredKinds);
+  // One that has no kind is the count of a list inside.
+  const isCount = ({ kind }: Rejection): boolean => kind === undefined;
+  const more = { code: "Ignored", what: "objects of kinds that do not run on this node" };
   return {
     pods: decoded.flatMap(({ pods }) => pods),
     objects: decoded.flatMap(({ objects }) => objects),
     errors: decoded.flatMap(({ errors }) => errors),
-    refusedKinds: decoded.flatMap(({ refusedKinds }) => refusedKinds),
+    ignoredKinds: few(ignored, isCount, more),
     notices: decoded.flatMap(({ notices }) => notices),
   };
+}
+
+/** Of one list, file or document; further ones are only counted. */
+const MAX_REJECTIONS = 100;
+
+interface More {
+  readonly code: string;
+  readonly what: string;
+}
+
+/** Only the first hundred of those that need not be kept, and how many more there were. */
+export function few(
+  all: readonly Rejection[],
+  isKept: (rejection: Rejection) => boolean,
+  { code, what }: More,
+): readonly Rejection[] {
+  const others = all.filter((one) => !isKept(one));
+  const omitted = others[MAX_REJECTIONS];
+  if (omitted === undefined) return all;
+  const { kind: _kind, namespace: _namespace, name: _name, ...place } = omitted;
+  const reported = new Set(others.slice(0, MAX_REJECTIONS));
+  const message = `and ${others.length - MAX_REJECTIONS} more ${what}`;
+  return [
+    ...all.filter((one) => isKept(one) || reported.has(one)),
+    { ...place, code, path: "", message },
+  ];
 }

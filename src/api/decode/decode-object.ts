@@ -1,6 +1,7 @@
 // One object of a manifest or an MQTT document → the pods and local objects in it, with every error and notice.
 
 import {
+  few,
   mergeDecoded,
   NOTHING_DECODED,
   type DecodeContext,
@@ -13,7 +14,8 @@ import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { required, type Node } from "./field-reader.ts";
 import { Findings, FindingsBudget, invalidValue, locatedError } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
-import { isList, itemKind, LATER_KINDS, LIST, misspeltKind } from "./manifest-kinds.ts";
+import { isList, itemKind, LIST, misspeltKind } from "./manifest-kinds.ts";
+import { leftOut, malformed, otherFormat } from "./other-kinds.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
@@ -29,8 +31,6 @@ import type { Type } from "../schema/type.ts";
 
 /** Longer than any valid name or kind: those of a broken object remain fit for a log line. */
 const MAX_WORD = 256;
-/** Of one list; further rejections are only counted. */
-const MAX_REJECTIONS = 100;
 
 const LOCAL_TYPES: Readonly<Record<LocalObjectKind, Type<LocalObject>>> = {
   ConfigMap: CONFIG_MAP,
@@ -52,7 +52,7 @@ function decodeWithin(value: unknown, context: DecodeContext): DecodedObject {
   if (kind === "Pod") return decodeOnePod(value, context);
   if (isLocalKind(kind)) return decodeLocalObject(value, kind, context);
   if (isList(kind)) return decodeList(value, kind, context);
-  return refuseKind(value, context);
+  return decodeOtherKind(value, context);
 }
 
 function isTooDeep(value: unknown, levels: number): boolean {
@@ -128,13 +128,9 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
   const decoded = mergeDecoded(
     items.map((item, index) => decodeItem(item, kind, withinItem(context, index))),
   );
-  const { refusedKinds } = decoded;
-  return {
-    ...decoded,
-    // Errors of named objects are all kept: their last good versions depend on them.
-    errors: few(decoded.errors, "errors", ({ name }) => name !== undefined),
-    refusedKinds: few(refusedKinds, "objects of kinds that are not supported", () => false),
-  };
+  // Errors of named objects are all kept: their last good versions depend on them.
+  const isNamed = ({ name }: Rejection): boolean => name !== undefined;
+  return { ...decoded, errors: few(decoded.errors, isNamed, { code: "TooMany", what: "errors" }) };
 }
 
 function decodeItem(item: unknown, list: string, context: DecodeContext): DecodedObject {
@@ -156,23 +152,35 @@ function withinItem(context: DecodeContext, index: number): DecodeContext {
   return { ...context, item: [...item, "items", index], locate: below };
 }
 
-function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
+/** Neither a pod nor an object of this node: an error if it may have been meant as one, otherwise it is left out. */
+function decodeOtherKind(value: JsonObject, context: DecodeContext): DecodedObject {
   const kind = value["kind"];
-  const wrong = (code: string, message: string): DecodedObject =>
-    rejected(value, context, [kindError(code, message, context)]);
-  if ((kind ?? "") === "") return wrong("Required", 'Required value: "Pod"');
-  if (typeof kind !== "string") return wrong("Invalid", invalidValue(kind, "must be a string"));
+  const wrong = (error: FieldError): DecodedObject => rejected(value, context, [error]);
+  if ((kind ?? "") === "") return wrong(withoutKind(value, context));
+  if (typeof kind !== "string")
+    return wrong(kindError("Invalid", invalidValue(kind, "must be a string"), context));
   const meant = misspeltKind(kind, value["apiVersion"]);
+  const shown = shortText(kind, MAX_WORD);
   // A misspelt Pod is a broken pod, not a foreign kind: its last good version keeps running.
-  if (meant !== undefined)
-    return wrong("Invalid", `unknown kind ${JSON.stringify(kind)}${meantText(meant)}`);
-  const [code, reason] = LATER_KINDS.has(kind)
-    ? ["NotSupported", "is not supported yet"]
-    : ["UnsupportedKind", "is not supported on this node"];
-  const shown = JSON.stringify(shortText(kind, MAX_WORD));
-  const message = `kind ${shown} ${reason}; the other documents of the file were applied`;
-  const refused = rejections(value, context, [kindError(code, message, context)]);
-  return { ...NOTHING_DECODED, refusedKinds: refused };
+  if (meant !== undefined) {
+    const message = `unknown kind ${JSON.stringify(shown)}${meantText(meant)}`;
+    return wrong(kindError("Invalid", message, context));
+  }
+  const wrongField = malformed(kind, value["apiVersion"]);
+  if (wrongField !== undefined) {
+    const { field, message } = wrongField;
+    const error = { path: [field], code: "Invalid", message: invalidValue(value[field], message) };
+    return wrong(locatedError(error, context.locate));
+  }
+  const notice = kindError("Ignored", leftOut(shown), context);
+  return { ...NOTHING_DECODED, ignoredKinds: rejections(value, context, [notice]) };
+}
+
+function withoutKind(value: JsonObject, context: DecodeContext): FieldError {
+  const other = otherFormat(value);
+  if (other === undefined) return kindError("Required", 'Required value: "Pod"', context);
+  const { field, message } = other;
+  return locatedError({ path: [field], code: "Invalid", message }, context.locate);
 }
 
 function kindError(code: string, message: string, { locate }: DecodeContext): FieldError {
@@ -222,22 +230,4 @@ function identityOf(value: JsonObject): Pick<Rejection, "kind" | "namespace" | "
 
 function wordOf(written: unknown): string | undefined {
   return typeof written === "string" ? shortText(written, MAX_WORD) : undefined;
-}
-
-/** Only the first hundred of those that need not be kept, and how many more there were. */
-function few(
-  all: readonly Rejection[],
-  what: string,
-  isKept: (rejection: Rejection) => boolean,
-): readonly Rejection[] {
-  const others = all.filter((one) => !isKept(one));
-  const omitted = others[MAX_REJECTIONS];
-  if (omitted === undefined) return all;
-  const { kind: _kind, namespace: _namespace, name: _name, ...place } = omitted;
-  const reported = new Set(others.slice(0, MAX_REJECTIONS));
-  const message = `and ${others.length - MAX_REJECTIONS} more ${what}`;
-  return [
-    ...all.filter((one) => isKept(one) || reported.has(one)),
-    { ...place, code: "TooMany", path: "", message },
-  ];
 }

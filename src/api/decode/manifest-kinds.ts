@@ -1,9 +1,10 @@
-// The kinds of objects that manifests contain: those that this node runs, lists of them, and others of Kubernetes.
+// The kinds of objects that this node runs or keeps for its pods, and lists of them.
 
 import { harmless } from "./field-rules.ts";
 import { invalidAt } from "./field-reader.ts";
 import { fieldOf, objectType, unread } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
+import { isOtherKind } from "./other-kinds.ts";
 import { typeFields } from "../v1/metadata.ts";
 import type { LocalObjectKind } from "../v1/object/local-object.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
@@ -39,44 +40,6 @@ export const LIST = objectType("List", {
   items: fieldOf(ITEMS)({ about: "The objects.", default: [], marked: true }),
 });
 
-/** Planned; refused by name until then. */
-export const LATER_KINDS: ReadonlySet<string> = new Set([
-  "Deployment",
-  "DaemonSet",
-  "Job",
-  "CronJob",
-]);
-
-const OTHER_KINDS: ReadonlySet<string> = new Set([
-  "ClusterRole",
-  "ClusterRoleBinding",
-  "CustomResourceDefinition",
-  "Endpoints",
-  "EndpointSlice",
-  "Event",
-  "HorizontalPodAutoscaler",
-  "Ingress",
-  "IngressClass",
-  "LimitRange",
-  "Namespace",
-  "NetworkPolicy",
-  "Node",
-  "PersistentVolume",
-  "PodDisruptionBudget",
-  "PodTemplate",
-  "PriorityClass",
-  "ReplicaSet",
-  "ReplicationController",
-  "ResourceQuota",
-  "Role",
-  "RoleBinding",
-  "RuntimeClass",
-  "Service",
-  "ServiceAccount",
-  "StatefulSet",
-  "StorageClass",
-]);
-
 /** Whether a `kind` as written is that of a list. */
 export function isList(kind: unknown): kind is string {
   return typeof kind === "string" && Object.hasOwn(LISTS, kind);
@@ -92,7 +55,7 @@ export function itemKind(list: string): string | undefined {
  * compared strictly: PodMonitor is no Pod.
  */
 export function misspeltKind(kind: string, apiVersion: unknown): string | undefined {
-  if (LATER_KINDS.has(kind) || OTHER_KINDS.has(kind)) return undefined;
+  if (isOtherKind(kind)) return undefined;
   const version = typeof apiVersion === "string" ? apiVersion : "";
   const nearest = nearestName(kind, OWN_KINDS, 1);
   if (!version.includes("/")) return nearest ?? abbreviated(kind, OWN_KINDS);

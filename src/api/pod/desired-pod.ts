@@ -45,6 +45,19 @@ export interface Rejection extends FieldError {
   readonly name?: string;
 }
 
+/** What runs, or is meant not to run here; every other rejection is a mistake. */
+const WARNINGS: ReadonlySet<string> = new Set([
+  "Ignored",
+  "NotForThisNode",
+  "SecretInSharedDocument",
+  "Shadowed",
+  "UnpinnedImage",
+]);
+
+export function isWarning({ code }: Pick<Rejection, "code">): boolean {
+  return WARNINGS.has(code);
+}
+
 /** All that one source contains at this moment; the newest snapshot replaces the one before. */
 export interface SourceSnapshot {
   readonly source: SourceName;

@@ -8,6 +8,7 @@ import { LIST, LIST_KINDS } from "../decode/manifest-kinds.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "../decode/manifest-kinds.ts";
 import { POD } from "../v1/pod.ts";
 import { conditional, having, objectSchema, presentSchema } from "./json-schema.ts";
+import { OTHER_KINDS } from "../decode/other-kinds.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 
 export interface SchemaKind {
@@ -80,8 +81,19 @@ export function manifestSchema(): JsonSchema {
     // A document may be empty.
     type: ["object", "null"],
     required: ["kind"],
-    properties: { kind: { enum: [...MANIFEST_KINDS, ...LIST_KINDS] } },
-    allOf: [...objects, conditional(having({ kind: { enum: LIST_KINDS } }), listSchema())],
+    properties: { kind: { type: "string" } },
+    allOf: [
+      // The kinds of other groups are left out with a warning, and anyone can define more of them.
+      conditional(
+        having({ apiVersion: { type: "string", pattern: "/" } }),
+        {},
+        {
+          properties: { kind: { enum: [...MANIFEST_KINDS, ...LIST_KINDS, ...OTHER_KINDS] } },
+        },
+      ),
+      ...objects,
+      conditional(having({ kind: { enum: LIST_KINDS } }), listSchema()),
+    ],
   };
 }
 

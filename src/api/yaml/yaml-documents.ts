@@ -37,7 +37,7 @@ export interface YamlDocument {
   readonly locate: Locate;
 }
 
-interface ReadDocuments {
+export interface ReadDocuments {
   /** Every document that could be read; none of them if the file breaks YAML's syntax. */
   readonly documents: readonly YamlDocument[];
   /** Every error, with line and column and an empty path. */
@@ -56,8 +56,40 @@ export function decodeText(bytes: Uint8Array): Result<string> {
   try {
     return ok(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    // The decoder reports no place.
-    return failed([syntaxError("the file is not UTF-8 text", { line: 1, column: 1 })]);
+    return failed([notUtf8(bytes)]);
+  }
+}
+
+/** Byte order marks of UTF-16: editors of Windows write them. */
+const UTF_16: readonly string[] = ["255,254", "254,255"];
+
+function notUtf8(bytes: Uint8Array): FieldError {
+  if (UTF_16.includes(bytes.subarray(0, 2).join()))
+    return syntaxError("the file is UTF-16 text; save it as UTF-8", { line: 1, column: 1 });
+  const good = textBefore(bytes);
+  const place = { line: lineEnds(good) + 1, column: good.length - good.lastIndexOf("\n") };
+  return syntaxError("the file is not UTF-8 text from here; save it as UTF-8", place);
+}
+
+/** All of the text before the first byte that is not UTF-8. The decoder reports no place, so the place is searched for. */
+function textBefore(bytes: Uint8Array): string {
+  let [good, bad] = [0, bytes.length + 1];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isUtf8(bytes.subarray(0, middle))) good = middle;
+    else bad = middle;
+  }
+  // A character that is not complete is left out.
+  return new TextDecoder().decode(bytes.subarray(0, good), { stream: true });
+}
+
+/** Its last character may be incomplete. */
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,6 @@
 // Performs: `agent get`: any resource as a table, as names, as JSON or YAML; once, or with `-w` until Ctrl-C.
 
-import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { isWarning, type Rejection } from "../../api/pod/desired-pod.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { ObjectView } from "../api-views.ts";
 import { CliError } from "../exit-codes.ts";
@@ -71,9 +71,9 @@ async function listRefusals(
   return selectRefusals(resource, await client.rejected(signal), query).map(refusalLine);
 }
 
-/** `file:line: field: message`. */
-export function refusalLine({ ref, line, path, message }: Rejection): string {
-  return errorLine({ file: ref, line, path, message });
+/** `file:line: field: message`; of what is no mistake `file:line: warning: field: message`. */
+export function refusalLine({ ref, line, code, path, message }: Rejection): string {
+  return errorLine({ file: ref, line, path, message }, isWarning({ code }) ? "warning: " : "");
 }
 
 function nothingFound({ resource, query }: GetCall, total: number): string {

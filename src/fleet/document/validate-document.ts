@@ -8,6 +8,7 @@ import {
   conflictsAmong,
   countObjects,
   decodeResources,
+  holdsNothing,
   refusedAmong,
 } from "../../source/document/resources.ts";
 import { errorLine } from "../../cli/terminal-text.ts";
@@ -39,11 +40,11 @@ export function judgeApply(apply: ApplyToJudge): ApplyJudgement {
   if (read.type === "Invalid") return { errors: read.errors.map(envelopeLine), warnings: [] };
   if (read.type !== "Envelope") return { errors: ["this is no DesiredState"], warnings: [] };
   const { unsupported, ignored, allowEmpty, resources } = read.envelope;
-  const { rejections, notices, secrets } = judgeObjects(apply);
+  const { rejections, notices, secrets, isNothing } = judgeObjects(apply);
   const empty =
-    countObjects(resources) === 0 && !allowEmpty
+    (countObjects(resources) === 0 || isNothing) && !allowEmpty
       ? [
-          "the document is empty, which would remove everything; add --allow-empty if that is intended",
+          `${isNothing ? "nothing in the document runs on a node" : "the document is empty"}, which would remove everything; add --allow-empty if that is intended`,
         ]
       : [];
   return {
@@ -56,6 +57,8 @@ function judgeObjects(apply: ApplyToJudge): {
   readonly rejections: readonly string[];
   readonly notices: readonly string[];
   readonly secrets: readonly string[];
+  /** All objects are of kinds that one node does not run. */
+  readonly isNothing: boolean;
 } {
   const { target, generation, objects, signed, allowPlainSecrets, sha256 } = apply;
   const source = "node" in target ? "mqtt:node" : groupSource(target.group);
@@ -79,11 +82,12 @@ function judgeObjects(apply: ApplyToJudge): {
       ({ object: { metadata } }) =>
         `Secret ${metadata.namespace}/${metadata.name}: every reader of the group's topic can read it; put it into the document of each node, or add --allow-plain-secrets`,
     );
-  const notices = decoded.flatMap((one) => one.notices);
+  const notices = decoded.flatMap((one) => [...one.ignoredKinds, ...one.notices]);
   return {
     rejections: rejections.map(rejectionLine),
     notices: notices.map(rejectionLine),
     secrets,
+    isNothing: decoded.length > 0 && decoded.every(holdsNothing),
   };
 }
 

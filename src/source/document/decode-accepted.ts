@@ -15,7 +15,7 @@ import { documentOf } from "./target.ts";
 
 export interface DecodedDocument {
   readonly document: DesiredDocument;
-  /** What can no longer be read: it does not run, and is reported. */
+  /** What can no longer be read, and what was left out when it was accepted: it does not run, and is reported. */
   readonly rejected: readonly Rejection[];
   /** False = some of the checkpoint could not be read: a pod that is missing from `pods` must not be taken for an
    * orphan. */
@@ -30,7 +30,7 @@ export function decodeAccepted(
 ): DecodedDocument {
   const { generation, signed = false, lost } = accepted;
   const read = readCheckpoint(accepted.payload, documentOf(address));
-  const { resources, errors } = read;
+  const { resources } = read;
   const decoded = decodeResources(resources, {
     address,
     generation,
@@ -38,12 +38,12 @@ export function decodeAccepted(
     lenient: true,
     signed,
   });
-  const unread = lost === undefined ? errors : [lostError(generation, lost)];
-  const rejected = [...documentRejections(unread, address), ...decoded.errors];
+  const unread = lost === undefined ? read.errors : [lostError(generation, lost)];
+  const damage = [...documentRejections(unread, address), ...decoded.errors];
   return {
     document: desiredDocument(accepted, read, decoded),
-    rejected,
-    intact: rejected.length === 0,
+    rejected: [...damage, ...decoded.ignoredKinds],
+    intact: damage.length === 0,
   };
 }
 

@@ -17,6 +17,7 @@ import {
   conflictsAmong,
   countObjects,
   decodeResources,
+  holdsNothing,
   isReference,
   refusedAmong,
   type DecodedResources,
@@ -160,7 +161,7 @@ function judgeEnvelope(
     lenient: false,
     signed: isSigned,
   });
-  const wrong = judgeResources(resources, arrival);
+  const wrong = judgeLeft(envelope, resources) ?? judgeResources(resources, arrival);
   if (wrong !== undefined) return refuse(wrong, generation);
   return accept(arrival, { envelope, resources, opened });
 }
@@ -208,6 +209,18 @@ function judgeDemands(
   return refusal(417, message);
 }
 
+/** Emptiness 417, once more: nothing is left of the resources. */
+function judgeLeft(
+  { allowEmpty }: Envelope,
+  resources: DecodedResources,
+): DocumentRefusal | undefined {
+  if (allowEmpty || !holdsNothing(resources)) return undefined;
+  const rejections = resources.ignoredKinds;
+  const { message } = refusalFor(417, rejections);
+  const text = `nothing in resources runs on a node, which would remove everything; write allowEmpty: true if that is meant: ${message}`;
+  return { code: 417, message: text, rejections };
+}
+
 /** Invalid resources 400, pod policy 403. */
 function judgeResources(
   resources: DecodedResources,
@@ -244,7 +257,7 @@ function accept(
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
   const signed = signature === undefined ? {} : { signed: true };
   const version = { source: address.source, epoch, generation, digest, ...signed };
-  const { pods, objects, notices } = resources;
+  const { pods, objects, ignoredKinds, notices } = resources;
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
@@ -258,6 +271,7 @@ function accept(
     },
     notices: [
       ...documentRejections(envelope.ignored, address),
+      ...ignoredKinds,
       ...notices,
       ...sharedSecrets(objects, address),
       ...(signature === undefined ? [] : unpinned(pods, address)),

@@ -40,6 +40,8 @@ export interface DecodedResources {
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
   readonly errors: readonly Rejection[];
+  /** Objects that are left out, as their kind means nothing on one node; reported. */
+  readonly ignoredKinds: readonly Rejection[];
   /** Reported, but no reason to refuse the document. */
   readonly notices: readonly Rejection[];
 }
@@ -50,7 +52,7 @@ export function decodeResources(
   context: ResourceContext,
 ): DecodedResources {
   const within = { ...context, budget: new FindingsBudget() };
-  const { pods, objects, errors, notices } = mergeDecoded(
+  const { pods, objects, errors, ignoredKinds, notices } = mergeDecoded(
     resources.map((resource) => decodeResource(resource, within)),
   );
   return {
@@ -58,8 +60,16 @@ export function decodeResources(
     written: new Map(pods.map(({ desired, written }) => [podName(desired.pod), written])),
     objects: objects.map(({ desired }) => desired),
     errors,
+    ignoredKinds,
     notices,
   };
+}
+
+/** True if it holds nothing but objects of kinds that one node does not run. */
+export function holdsNothing({ pods, objects, errors, ...others }: DecodedResources): boolean {
+  const { ignoredKinds, notices } = others;
+  if (pods.length + objects.length + errors.length > 0 || ignoredKinds.length === 0) return false;
+  return notices.every(({ code }) => code === "Ignored");
 }
 
 function decodeResource(
@@ -80,19 +90,10 @@ function decodeResource(
   });
   return {
     ...decoded,
-    errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
+    errors: decoded.errors.map((error) => placed(error, resource)),
+    ignoredKinds: decoded.ignoredKinds.map((ignored) => placed(ignored, resource)),
     notices: decoded.notices.map((notice) => placed(notice, resource)),
   };
-}
-
-/** A document is accepted as a whole: unlike in a file, one foreign kind refuses all of it. */
-function refusedKinds(decoded: DecodedObject): readonly Rejection[] {
-  return decoded.refusedKinds.map((refused) => {
-    const when =
-      refused.code === "NotSupported" ? "not supported yet" : "not supported on this node";
-    const message = `kind ${JSON.stringify(refused.kind ?? "")} is ${when}; take it out of the document`;
-    return { ...refused, message };
-  });
 }
 
 function placed(rejection: Rejection, resource: WrittenResource): Rejection {

@@ -1,12 +1,12 @@
 // Performs: lists the directory of manifests, and reads the files that have settled.
 
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
-import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
 import type { Files } from "../../host/files.ts";
 import type { FileKind } from "../../lib/plain-files.ts";
 import { messageOf } from "../../lib/errors.ts";
+import type { FieldError } from "../../lib/result.ts";
 import { fileRejection } from "../rejections.ts";
 import {
   isSameLook,
@@ -63,7 +63,7 @@ function readManifest(entry: Entry, context: ReadContext): Reading {
   const text = decodeText(bytes);
   if (!text.ok) {
     const [error] = text.errors;
-    return refuse(entry.path, { code: "Syntax", message: error?.message ?? "is not text" });
+    return refuse(entry.path, error ?? { code: "Syntax", message: "is not text" });
   }
   const manifest = decodeManifest(text.value, {
     source: "file",
@@ -92,7 +92,7 @@ function refusalOf({ path, kind, size }: Entry): Reading | undefined {
   return refuse(path, { code: "TooLarge", message });
 }
 
-function refuse(path: string, why: Pick<Rejection, "code" | "message">): Reading {
+function refuse(path: string, why: Omit<FieldError, "path">): Reading {
   // Only a regular file can have contained a pod.
   const mayHoldPods = why.code !== "NotAFile";
   return { type: "Refused", rejection: fileRejection(path, why), mayHoldPods };

@@ -55,7 +55,7 @@ function rejectionsOf(file: ManifestFile): readonly Rejection[] {
   const { manifest } = file.reading;
   const { repeats } = firstOfEach(entriesOf(manifest), entryKey);
   const twice = repeats.map(({ item, first }) => duplicate(item, first));
-  return [...manifest.errors, ...manifest.refusedKinds, ...manifest.notices, ...twice];
+  return [...manifest.errors, ...manifest.ignoredKinds, ...manifest.notices, ...twice];
 }
 
 function duplicate(entry: ManifestEntry, winner: ManifestEntry): Rejection {

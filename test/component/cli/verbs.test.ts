@@ -246,7 +246,7 @@ describe("usage", () => {
     ["a name and -l", "get pods web -l a=b", "Error: a name and --selector exclude each other"],
     ["an unreadable selector", "get pods -l a=b=c", 'Error: invalid selector "a=b=c"'],
     ["no verb at all", "", "Usage: agent"],
-    ["validate without files", "validate", "Error: required option '-f, --filename <path>'"],
+    ["validate without files", "validate", "Error: name a file, a directory, or - for standard"],
     ["a third argument", "get pods a b", "Error: too many arguments"],
   ])("%s is exit code 2", async (_sentence, command, stderr) => {
     expect(await run(command)).toBe(2);
@@ -415,10 +415,40 @@ describe("validate", () => {
     );
   });
 
-  test("says warnings without failing", async () => {
-    const path = file("a.yaml", `${good.trimEnd().slice(0, -1)}, enableServiceLinks: true}\n`);
+  test("prints warnings without failing, and fails with --strict", async () => {
+    const path = file("a.yaml", `${good.trimEnd().slice(0, -1)}, readinessGates: [{}]}\n`);
     expect(await run(`validate -f ${path}`)).toBe(0);
-    expect(terminal.stderr).toContain(": warning: spec.enableServiceLinks: ");
+    expect(terminal.stderr).toContain(": warning: spec.readinessGates: ");
+    expect(await run(`validate --strict -f ${path}`)).toBe(1);
+  });
+
+  test("takes files without -f, beside those with it", async () => {
+    const [a, b] = [file("a.yaml", good), file("b.yaml", good.replace("web", "b"))];
+    expect(await run(`validate ${a}`)).toBe(0);
+    expect(await run(`validate --strict ${a} -f ${b}`)).toBe(0);
+    expect(terminal.stdout).toBe("1 document valid\n2 documents valid\n");
+    expect(await run(`validate ${file("c.yaml", bad)}`)).toBe(2);
+  });
+
+  test("a Service beside a pod is a warning with the way out", async () => {
+    const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    const path = file("a.yaml", `${good}---\n${service}`);
+    expect(await run(`validate ${path}`)).toBe(0);
+    expect(terminal.stdout).toBe("1 document valid, 1 ignored\n");
+    expect(terminal.stderr).toBe(
+      `${path}:7:1: warning: kind: kind "Service" does not run on this node and is skipped; use hostPort in the ports of the container, or hostNetwork\n`,
+    );
+    expect(await run(`validate ${file("b.yaml", service)}`)).toBe(0);
+    expect(terminal.stdout).toEndWith("\n0 documents valid, 1 ignored\n");
+    expect(await run(`validate --strict ${path}`)).toBe(1);
+  });
+
+  test("a file of comments is an error with the way out", async () => {
+    const path = file("a.yaml", "# gone?\n");
+    expect(await run(`validate ${path}`)).toBe(2);
+    expect(terminal.stderr).toBe(
+      `${path}:1:1: holds no object, only comments or blanks; pods that it declared before keep running: delete the file to stop them\n`,
+    );
   });
 
   test("fails for a path that is not there", async () => {

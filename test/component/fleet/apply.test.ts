@@ -79,6 +79,19 @@ describe("the document", () => {
     expect(stderr).toContain("no nodes are named");
   });
 
+  test("holds what no node runs too, with a warning", async () => {
+    const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    const path = stage.file("all.yaml", `${service}---\n${POD}`);
+    const { code, stderr } = await stage.fleet(`apply -f ${path} --node pi-1`);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'all.yaml:2:1: Service default/web: kind: kind "Service" does not run on this node and is skipped; use hostPort',
+    );
+    expect(stage.desired("pi-1")).toMatchObject({
+      resources: [{ kind: "Service" }, { kind: "Pod" }],
+    });
+  });
+
   test("is only shown with --dry-run", async () => {
     const { code, stdout } = await stage.fleet(`apply -f ${app} --node pi-1 --dry-run`);
     expect(code).toBe(0);
@@ -103,11 +116,12 @@ describe("nothing is published", () => {
       "Secret default/login: every reader of the group's topic can read it",
     ],
     "for two objects of one name": [`${POD}---\n${POD}`, "--node pi-1", "stands twice"],
-    "for a kind that runs nowhere": [
+    "for nothing but a kind that no node runs": [
       "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
       "--node pi-1",
-      'kind "Deployment"',
+      "nothing in the document runs on a node, which would remove everything; add --allow-empty",
     ],
+    "for a Compose file": ["services: {web: {image: nginx}}\n", "--node pi-1", "a Compose file"],
     "without a target": [POD, "", "name a node with --node"],
     "for two targets": [POD, "--node a --group b", "exclude each other"],
     "for a name that no node can have": [POD, "--node A/b", '"A/b" cannot be a name'],

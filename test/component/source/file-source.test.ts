@@ -180,16 +180,24 @@ describe("last good", () => {
     await on.stop();
   });
 
-  test("a refused kind beside a pod keeps nothing alive", async () => {
+  const SERVICE = "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n";
+  const SPROCKET = "apiVersion: example.com/v1\nkind: Sprocket\nmetadata: { name: web }\n";
+
+  test("a kind that one node does not run stops nothing beside it", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", `${SERVICE}---\n${manifest("web")}---\n${SPROCKET}`);
+    const rejected = ["web.yaml Ignored kind", "web.yaml Ignored kind"];
+    expect(on.now()).toEqual({ ready: true, pods: ["web busybox:1"], rejected });
+    await on.stop();
+  });
+
+  test("a file with nothing but such kinds declares no pod: what it declared before stops", async () => {
     using on = new ManifestDirectory();
     await on.start();
     await on.move("web.yaml", manifest("web"));
-    await on.move("web.yaml", "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n");
-    expect(on.now()).toEqual({
-      ready: true,
-      pods: [],
-      rejected: ["web.yaml UnsupportedKind kind"],
-    });
+    await on.move("web.yaml", SERVICE);
+    expect(on.now()).toEqual({ ready: true, pods: [], rejected: ["web.yaml Ignored kind"] });
     await on.stop();
   });
 

@@ -58,7 +58,7 @@ describe("a DesiredState", () => {
     "policy.staged": { policy: { staged: true } },
     agent: { agent: {} },
     "groups[0].name": { groups: [{ name: "" }] },
-    "resources[0].kind": { resources: [{ apiVersion: "v1", kind: "Service" }] },
+    "resources[0].kind": { resources: [{ apiVersion: "v1", kind: "Podd" }] },
     "resources[0].spec.hostNetwrok": { resources: [aWrittenPod("web", { hostNetwrok: true })] },
   };
   test.each(Object.entries(refused))("is refused at %s", (place, changes) => {

@@ -325,7 +325,7 @@ describe("lists", () => {
       "Secret",
       "PersistentVolumeClaim",
     ]);
-    expect(decoded.refusedKinds.map(({ kind }) => kind)).toEqual(["Service"]);
+    expect(decoded.ignoredKinds.map(({ kind }) => kind)).toEqual(["Service"]);
   });
 
   test("of one kind hold no lists", () => {
@@ -336,8 +336,8 @@ describe("lists", () => {
 });
 
 test("a misspelt kind is refused with a suggestion", () => {
-  const { errors, refusedKinds } = decode(written("ConfigMaps", {}));
-  expect(refusedKinds).toEqual([]);
+  const { errors, ignoredKinds } = decode(written("ConfigMaps", {}));
+  expect(ignoredKinds).toEqual([]);
   expect(errors.map(({ message }) => message)).toEqual([
     'unknown kind "ConfigMaps" (did you mean ConfigMap?)',
   ]);

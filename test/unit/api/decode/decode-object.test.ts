@@ -145,8 +145,8 @@ describe("origin", () => {
       kind: "List",
       items: [pod(), { kind: "Service" }, pod({ x: 1 }), 5],
     };
-    const { pods, errors, refusedKinds } = decodeObject(list, context);
-    expect([pods.length, errors.map((error) => error.path), refusedKinds.length]).toEqual([
+    const { pods, errors, ignoredKinds } = decodeObject(list, context);
+    expect([pods.length, errors.map((error) => error.path), ignoredKinds.length]).toEqual([
       1,
       ["spec.x", ""],
       1,
@@ -176,9 +176,9 @@ describe("origin", () => {
     ["apps/v1", "Podd"],
     [undefined, "Podd"],
   ])("%s %s is a misspelling, and an error", (apiVersion, kind) => {
-    const { errors, refusedKinds } = decodeObject({ apiVersion, kind }, context);
+    const { errors, ignoredKinds } = decodeObject({ apiVersion, kind }, context);
     expect(errors.map(({ path }) => path)).toEqual(["kind"]);
-    expect(refusedKinds).toEqual([]);
+    expect(ignoredKinds).toEqual([]);
   });
 
   test.each([
@@ -188,9 +188,9 @@ describe("origin", () => {
     ["external-secrets.io/v1", "SecretStore"],
     ["example.com/v1", "Pods"],
   ])("%s %s is a kind of its own", (apiVersion, kind) => {
-    const { errors, refusedKinds } = decodeObject({ apiVersion, kind }, context);
+    const { errors, ignoredKinds } = decodeObject({ apiVersion, kind }, context);
     expect(errors).toEqual([]);
-    expect(refusedKinds.map(({ code }) => code)).toEqual(["UnsupportedKind"]);
+    expect(ignoredKinds.map(({ code }) => code)).toEqual(["Ignored"]);
   });
 
   test("a kind that is not a string is refused as such", () => {
@@ -304,13 +304,13 @@ describe("whatever comes", () => {
         const object = wrap
           ? { apiVersion: "v1", kind, metadata: { name: "web" }, spec: written, data: written }
           : written;
-        const { pods, objects, errors, refusedKinds } = decodeObject(object, {
+        const { pods, objects, errors, ignoredKinds } = decodeObject(object, {
           ...context,
           lenient: isLenient,
         });
         // Nothing is ignored in silence: it runs, or it says why not. Only an empty list has nothing to say.
         const isEmptyList = JSON.stringify(object).includes('"items":[]');
-        const said = pods.length + objects.length + errors.length + refusedKinds.length;
+        const said = pods.length + objects.length + errors.length + ignoredKinds.length;
         expect(isEmptyList || said > 0).toBe(true);
       }),
       { numRuns: 300 },
@@ -322,11 +322,11 @@ describe("whatever comes", () => {
     fc.assert(
       fc.property(fc.nat(text.length), fc.nat(30), (from, length) => {
         const mutated = text.slice(0, from) + text.slice(from + length);
-        const { pods, errors, refusedKinds } = decodeManifest(mutated, {
+        const { pods, errors, ignoredKinds } = decodeManifest(mutated, {
           ...context,
           ref: "/m/a.yaml",
         });
-        expect(pods.length + errors.length + refusedKinds.length).toBeGreaterThan(0);
+        expect(pods.length + errors.length + ignoredKinds.length).toBeGreaterThan(0);
       }),
       { numRuns: 300 },
     );

@@ -309,10 +309,23 @@ describe("refusals", () => {
     expect(JSON.stringify(errors)).not.toContain("hunt");
   });
 
-  test("bytes that are not UTF-8", () => {
-    expect(decodeText(new Uint8Array([0x61, 0xff, 0xfe]))).toMatchObject({
+  const UTF_8 = "the file is not UTF-8 text from here; save it as UTF-8";
+  test.each([
+    ["a byte that begins no character", [0x61, 0xff, 0xfe], 1, 2],
+    ["Latin 1, where a character is cut short", Buffer.from("a: b\nc: caf\u00e9x", "latin1"), 2, 7],
+    ["a character that is not complete at the end", [0xc3, 0xa4, 0x0a, 0xe2, 0x82], 2, 1],
+    ["a character that is too long", [0x0a, 0x0a, 0xc0, 0xaf], 3, 1],
+  ])("bytes that are not UTF-8: %s", (_what, bytes, line, column) => {
+    expect(decodeText(new Uint8Array(bytes))).toMatchObject({
       ok: false,
-      errors: [{ code: "Syntax", message: "the file is not UTF-8 text" }],
+      errors: [{ code: "Syntax", line, column, message: UTF_8 }],
+    });
+  });
+
+  test("text of UTF-16", () => {
+    expect(decodeText(new Uint8Array([0xff, 0xfe, 0x61, 0]))).toMatchObject({
+      ok: false,
+      errors: [{ line: 1, column: 1, message: "the file is UTF-16 text; save it as UTF-8" }],
     });
   });
 

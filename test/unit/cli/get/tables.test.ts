@@ -136,6 +136,11 @@ describe("a refused manifest is one line", () => {
       "agent/v1/node/pi/desired: too large",
     ],
     [
+      "with the word warning, if it is no mistake",
+      { ...rejection, line: 2, path: "kind", code: "Ignored", message: "is skipped" },
+      "/etc/agent/manifests/web.yaml:2: warning: kind: is skipped",
+    ],
+    [
       "even if a message tries to be two",
       { ...rejection, path: "", message: "a\nb" },
       "/etc/agent/manifests/web.yaml: a\\u000ab",

@@ -62,6 +62,16 @@ resources:
     expect(document.pods.map(({ pod }) => pod.metadata.name)).toEqual(["web"]);
   });
 
+  test("lists again what means nothing on one node, and is whole all the same", () => {
+    const service = { apiVersion: "v1", kind: "Service", metadata: { name: "web" } };
+    const text = written({ resources: [aWrittenPod("web"), service] });
+    const verdict = judge(text);
+    const { rejected, intact } = restore(text);
+    expect(intact).toBe(true);
+    expect(rejected).toMatchObject([{ code: "Ignored", kind: "Service", name: "web" }]);
+    expect(verdict).toMatchObject({ type: "Accepted", notices: [{ kind: "Service" }] });
+  });
+
   test("passes over fields that would be refused today", () => {
     const text = written({ resources: [aWrittenPod("web", { fieldOfAnotherAgent: true })] });
     expect(judge(text)).toMatchObject({ type: "Refused", code: 400 });

@@ -30,6 +30,7 @@ function answerTo({ payload, stored, context }: Case) {
 }
 
 const A = { name: "a", image: "local/busybox:1" };
+const SERVICE = { apiVersion: "v1", kind: "Service", metadata: { name: "web", namespace: "shop" } };
 const PORTS = [{ containerPort: 80, hostPort: 80 }];
 const RUNNING = storedFrom(written(), { epoch: "e1", observedGeneration: 6 });
 
@@ -174,7 +175,7 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
   "refuses bytes that are no text": [
     { payload: new Uint8Array([0xff, 0xfe, 0x7b]) },
     400,
-    "line 1: the document is not UTF-8 text",
+    "line 1: the document is UTF-16 text; save it as UTF-8",
   ],
   "refuses a list": [{ payload: "[]" }, 400, "line 1: Invalid value: []: must be an object"],
   "refuses another kind": [
@@ -363,17 +364,15 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     400,
     "Pod default/web: spec.restartPolici: unknown field (did you mean restartPolicy?)",
   ],
-  "refuses a kind that is not built": [
-    {
-      payload: written({
-        resources: [
-          aWrittenPod("web"),
-          { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "c" } },
-        ],
-      }),
-    },
+  "refuses a misspelt kind": [
+    { payload: written({ resources: [aWrittenPod("web"), { ...SERVICE, kind: "Podd" }] }) },
     400,
-    'Deployment default/c: kind: kind "Deployment" is not supported yet; take it out of the document',
+    'Podd shop/web: kind: unknown kind "Podd" (did you mean Pod?)',
+  ],
+  "refuses to remove everything with nothing but a Service": [
+    { payload: written({ resources: [SERVICE] }) },
+    417,
+    'nothing in resources runs on a node, which would remove everything; write allowEmpty: true if that is meant: Service shop/web: kind: kind "Service" does not run on this node and is skipped; use hostPort',
   ],
   "refuses an object without a name by its place": [
     { payload: written({ resources: [aWrittenPod("web"), 5] }) },
@@ -477,6 +476,51 @@ describe("a document that is accepted", () => {
     });
   });
 
+  test("runs the rest where a kind means nothing on a node, and lists it", () => {
+    const items = [SERVICE, aWrittenPod("b")];
+    const anonymous = { apiVersion: "example.com/v1", kind: "Sensor" };
+    const resources = [
+      aWrittenPod("a"),
+      { ...SERVICE, kind: "Deployment", apiVersion: "apps/v1" },
+      { apiVersion: "v1", kind: "List", items },
+      anonymous,
+    ];
+    const verdict = judge(written({ resources }));
+    if (verdict.type !== "Accepted") throw new Error(verdict.type);
+    expect(verdict.document.pods.map(({ pod }) => pod.metadata.name)).toEqual(["a", "b"]);
+    const at = { source: "mqtt:node", ref: ADDRESS.ref, code: "Ignored" };
+    const inShop = { ...at, namespace: "shop", name: "web", path: "kind" };
+    expect(verdict.notices).toMatchObject([
+      {
+        ...inShop,
+        kind: "Deployment",
+        message:
+          'kind "Deployment" does not run on this node and is skipped; write spec.template as a Pod',
+      },
+      { ...inShop, kind: "Service" },
+      { ...at, kind: "Sensor", path: "resources[3].kind" },
+    ]);
+  });
+
+  test("may have nothing but other kinds if it allows to be empty, or beside a pod of another node", () => {
+    const elsewhere = aWrittenPod("a", { nodeName: "pi-2" });
+    for (const fields of [
+      { resources: [SERVICE], allowEmpty: true },
+      { resources: [SERVICE, elsewhere] },
+    ])
+      expect(judge(written(fields))).toMatchObject({ type: "Accepted", document: { pods: [] } });
+  });
+
+  test("lists a hundred objects of other kinds at most", () => {
+    const resources = [aWrittenPod("a"), ...Array.from({ length: 150 }, () => SERVICE)];
+    const verdict = judge(written({ resources }));
+    if (verdict.type !== "Accepted") throw new Error(verdict.type);
+    expect(verdict.notices).toHaveLength(101);
+    expect(verdict.notices.at(-1)?.message).toBe(
+      "and 50 more objects of kinds that do not run on this node",
+    );
+  });
+
   test("has the same pods, with the same UIDs, in JSON and in YAML", () => {
     const json = judge(written());
     const yaml = answerTo(accepted["reads YAML"]!);
@@ -503,7 +547,7 @@ describe("a document that is refused", () => {
         resources: [
           aWrittenPod("a", { hostPid: true, restartPolicy: "Sometimes" }),
           aWrittenPod("b", { containers: [] }),
-          { apiVersion: "v1", kind: "Service", metadata: { name: "s" } },
+          SERVICE,
         ],
       }),
     );
@@ -513,9 +557,7 @@ describe("a document that is refused", () => {
       "Pod a spec.hostPid",
       "Pod a spec.restartPolicy",
       "Pod b spec.containers",
-      "Service s kind",
     ]);
-    expect(verdict.message).toEndWith("; and 1 more");
   });
 
   test("has its generation as soon as it could be read", () => {

@@ -6,6 +6,8 @@ import type { ShareOptions } from "./tree/fs-group.ts";
 /** The result of lstat; times in ms. */
 export interface FileInfo extends PlainFileInfo {
   readonly mtimeMs: number;
+  /** The number of the user. */
+  readonly owner: number;
   /** `dev:ino`: differs when a file or directory was recreated. */
   readonly identity: string;
   /** The kind of `other`; absent = another one, e.g. a FIFO. */

@@ -124,11 +124,12 @@ function infoOf(
 }
 
 export function fileInfo(path: string, stats: Stats): FileInfo {
-  const { size, mtimeMs, dev, ino } = stats;
+  const { size, mtimeMs, dev, ino, uid: owner } = stats;
   const identity = `${dev}:${ino}`;
   const kind = kindOf(stats);
   const mode = stats.mode & 0o7777;
-  return { name: basename(path), kind, size, mtimeMs, mode, identity, ...specialOf(stats) };
+  const name = basename(path);
+  return { name, kind, size, mtimeMs, owner, mode, identity, ...specialOf(stats) };
 }
 
 function kindOf(stats: Stats): FileKind {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { PublicKey, RootKeys } from "../protocol/trust-bundle.ts";
 import { messageOf } from "../lib/errors.ts";
 import { publicKeyOfPem } from "./ed25519.ts";
+import { ownerProblem } from "./file-owner.ts";
 import type { FileInfo, Files } from "./files.ts";
 
 interface RootKeyFile {
@@ -21,7 +22,6 @@ const SUFFIX = ".pub";
 /** A PEM public key has 113 bytes; the rest is room for comments. */
 const MAX_BYTES = 4096;
 const MAX_FILES = 64;
-const WRITABLE_BY_ALL = 0o002;
 const REMEDY = "put the PEM text of a public Ed25519 key there (openssl pkey -pubout)";
 
 /** Read for every verification: a few system calls per key. Never throws. A missing directory means no keys and no problem. */
@@ -45,10 +45,9 @@ function readDirectory(files: Files, directory: string): TrustDirectory {
   if (found === undefined) return { keys: [], problems: missing(files, directory) };
   if (found.kind !== "directory")
     return only(`${directory} is not a directory; replace it by a directory with the public keys`);
-  if ((found.mode & WRITABLE_BY_ALL) !== 0)
-    return only(
-      `${directory} is writable by all users, so its keys are ignored; chmod o-w ${directory}`,
-    );
+  const wrong = ownerProblem(directory, found, userOfProcess());
+  if (wrong !== undefined)
+    return only(`${directory} ${wrong.what}, so its keys are ignored; ${wrong.remedy}`);
   const entries = files.list(directory).filter(({ name }) => !name.startsWith("."));
   const named = entries.filter(({ name }) => name.endsWith(SUFFIX));
   const read = named.slice(0, MAX_FILES).map((entry) => readKey(files, directory, entry));
@@ -72,8 +71,8 @@ function missing(files: Files, directory: string): readonly string[] {
 function readKey(files: Files, directory: string, info: FileInfo): RootKeyFile | string {
   const path = join(directory, info.name);
   if (info.kind !== "file") return `${path} is not a regular file; ${REMEDY}`;
-  if ((info.mode & WRITABLE_BY_ALL) !== 0)
-    return `${path} is writable by all users, so it is ignored; chmod o-w ${path}`;
+  const wrong = ownerProblem(path, info, userOfProcess());
+  if (wrong !== undefined) return `${path} ${wrong.what}, so it is ignored; ${wrong.remedy}`;
   if (info.size > MAX_BYTES) return `${path} is larger than ${MAX_BYTES} bytes; ${REMEDY}`;
   try {
     const text = new TextDecoder().decode(files.read(path, MAX_BYTES));
@@ -86,6 +85,10 @@ function readKey(files: Files, directory: string, info: FileInfo): RootKeyFile |
   } catch (error) {
     return `${messageOf(error)}; ${REMEDY}`;
   }
+}
+
+function userOfProcess(): number {
+  return process.geteuid?.() ?? 0;
 }
 
 function tooMany(directory: string, count: number): readonly string[] {

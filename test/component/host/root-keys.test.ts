@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { readRootKeys, readTrustDirectory } from "../../../src/host/root-keys.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
+const ROOT_KEYS = join(import.meta.dir, "../../../src/host/root-keys.ts");
+const REAL_FILES = join(import.meta.dir, "../../../src/host/real-files.ts");
 const newDirectory = temporaryDirectories();
 const files = realFiles();
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -65,20 +67,56 @@ test("a file in place of the directory has no keys", () => {
   });
 });
 
-test("where everybody may write nothing counts", () => {
-  const path = put("a.pub", pemOfPublicKey(key(1)));
-  chmodSync(path, 0o666);
-  put("b.pub", pemOfPublicKey(key(2)));
-  expect(readRootKeys(files, directory)).toEqual({
-    keys: [key(2)],
-    problems: [`${path} is writable by all users, so it is ignored; chmod o-w ${path}`],
+describe("what others may change does not count:", () => {
+  const STRANGER = 4242;
+  const cases: Readonly<
+    Record<string, readonly [change: (path: string) => void, what: string, remedy: string]>
+  > = {
+    "of another user": [
+      (path) => chownSync(path, STRANGER, 0),
+      `belongs to user ${STRANGER}`,
+      "chown root: PATH && chmod go-w PATH",
+    ],
+    "writable by its group": [
+      (path) => chmodSync(path, 0o775),
+      "is writable by its group",
+      "chmod go-w PATH",
+    ],
+    "writable by all users": [
+      (path) => chmodSync(path, 0o777),
+      "is writable by all users",
+      "chmod go-w PATH",
+    ],
+  };
+  test.each(Object.entries(cases))("%s", (_case, [change, what, remedy]) => {
+    const path = put("a.pub", pemOfPublicKey(key(1)));
+    put("b.pub", pemOfPublicKey(key(2)));
+    change(path);
+    const toDo = (of: string): string => remedy.replaceAll("PATH", of);
+    expect(readRootKeys(files, directory)).toEqual({
+      keys: [key(2)],
+      problems: [`${path} ${what}, so it is ignored; ${toDo(path)}`],
+    });
+    change(directory);
+    expect(readRootKeys(files, directory)).toEqual({
+      keys: [],
+      problems: [`${directory} ${what}, so its keys are ignored; ${toDo(directory)}`],
+    });
   });
-  chmodSync(directory, 0o777);
-  const { keys, problems } = readRootKeys(files, directory);
-  expect(keys).toEqual([]);
-  expect(problems).toEqual([
-    `${directory} is writable by all users, so its keys are ignored; chmod o-w ${directory}`,
-  ]);
+
+  test("of the user that runs the agent it counts", () => {
+    put("a.pub", pemOfPublicKey(key(1)));
+    const run = `
+      const { readRootKeys } = await import(${JSON.stringify(ROOT_KEYS)});
+      const { realFiles } = await import(${JSON.stringify(REAL_FILES)});
+      process.seteuid(${STRANGER});
+      console.log(JSON.stringify(readRootKeys(realFiles(), ${JSON.stringify(directory)})));`;
+    chownSync(join(directory, ".."), STRANGER, 0);
+    for (const path of [directory, join(directory, "a.pub")]) chownSync(path, STRANGER, 0);
+    const child = Bun.spawnSync([process.execPath, "-e", run]);
+    expect(child.stderr.toString()).toBe("");
+    expect(JSON.parse(child.stdout.toString())).toMatchObject({ keys: [{}], problems: [] });
+  });
 });
 
 describe("a file that is no key is named with the remedy, the others count:", () => {

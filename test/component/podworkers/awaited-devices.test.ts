@@ -32,7 +32,7 @@ class World {
     const what = this.plugged.get(path);
     if (what === undefined) return undefined;
     const name = path.slice(path.lastIndexOf("/") + 1);
-    const known = { name, size: 0, mtimeMs: 0, identity: "1:1", mode: 0o660 };
+    const known = { name, size: 0, mtimeMs: 0, identity: "1:1", owner: 0, mode: 0o660 };
     return what === "directory"
       ? { ...known, kind: "directory" }
       : { ...known, kind: "other", special: what };

@@ -97,7 +97,8 @@ export class Store implements Disposable {
     this.commands = new Commands(database);
     this.responses = new Responses(database);
     const path = join(options.stateDir, "trust.json");
-    this.trust = new TrustFile({ meta, files: options.files, path });
+    const holdsSigned = this.documents.holdsSigned();
+    this.trust = new TrustFile({ meta, files: options.files, path, holdsSigned });
     const caps = options.eventCaps;
     this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
   }

@@ -1,5 +1,6 @@
 // Performs: stores the trust record twice, as a row and as `trust.json`, which outlives the database. The stricter of
-// the two counts; a copy that is present and unreadable means that signatures are required.
+// the two counts; a copy that is present and unreadable means that signatures are required. So does a signed document
+// while both copies are gone.
 
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
@@ -14,6 +15,8 @@ interface TrustFileOptions {
   readonly files: PlainFiles;
   /** `stateDir/trust.json`. */
   readonly path: string;
+  /** Whether a document in force was signed: then there was a record. */
+  readonly holdsSigned: boolean;
 }
 
 const KEY = "trust";
@@ -36,8 +39,9 @@ export class TrustFile {
     this.#options = options;
     const row = this.#readRow();
     const file = this.#readFile();
-    this.#record = stricterOf(stricterOf(NOTHING, row.record), file.record);
-    const damaged = [...row.troubles, ...file.troubles];
+    const lost = this.#lost(row, file);
+    this.#record = [row, file, ...lost].map(({ record }) => record).reduce(stricterOf, NOTHING);
+    const damaged = [row, file, ...lost].flatMap(({ troubles }) => troubles);
     const troubles = [...damaged, ...this.#mend([row.text, file.text])];
     this.trouble = troubles.length === 0 ? undefined : troubles.join("; ");
   }
@@ -86,6 +90,17 @@ export class TrustFile {
       const troubles = [damaged(path, messageOf(error))];
       return { text: undefined, record: DAMAGED, troubles };
     }
+  }
+
+  /** A reset leaves a record behind: without any, a signed document means that both copies were lost. */
+  #lost(row: Copy, file: Copy): readonly Copy[] {
+    const isNone = [row, file].every(
+      ({ text, troubles }) => text === undefined && troubles.length === 0,
+    );
+    if (!isNone || !this.#options.holdsSigned) return [];
+    const why = "it and the row `trust` of the database are gone, but a stored document is signed";
+    const { path } = this.#options;
+    return [{ text: undefined, record: DAMAGED, troubles: [damaged(path, why)] }];
   }
 
   /** Makes both copies equal to the record; a node without any trust writes nothing. */

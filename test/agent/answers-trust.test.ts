@@ -1,6 +1,8 @@
 // Which senders a node trusts (docs/mqtt-api.md, Trust): replayed and forged documents are refused, and lost keys stop no pod.
 
 import { describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import {
   AnswerStage,
   BUNDLE,
@@ -145,6 +147,21 @@ describe("trust.d", () => {
     await stage.act({ type: "Start" });
     expect(stage.answer).toMatchObject({ generation: 3, code: 200 });
     await stage.refuses(documentOf(4, [NEXT]), 401, /NoTrustedKey/);
+  });
+
+  test("emptied, and both trust records lost: what was signed still requires signatures", async () => {
+    using stage = new AnswerStage({ roots: ["root"] });
+    await stage.start();
+    await stage.publish(signedDocument(documentOf(3), "root"));
+    const before = stage.running();
+    await stage.act({ type: "Kill", acts: 0 }, 0);
+    stage.world.machine.trust.lay([]);
+    await stage.act({ type: "Database", how: "lost" }, 0);
+    rmSync(join(stage.world.machine.state, "trust.json"));
+    await stage.act({ type: "Start" });
+    expect(stage.running()).toEqual(before);
+    await stage.refuses(documentOf(4, [NEXT]), 401, /NoTrustedKey/);
+    expect(stage.conditions()).toContain("TrustUnavailable");
   });
 
   test("with its first key: from then on nothing plain counts, and what runs goes on", async () => {

@@ -70,6 +70,11 @@ export class Documents {
     return row === undefined ? undefined : this.#opened(storedDocument(row).document);
   }
 
+  /** Whether a document in force was signed. */
+  holdsSigned(): boolean {
+    return this.#table.all().some((row) => storedDocument(row).document.signed === true);
+  }
+
   /** From now on a document of any version may replace the present one. Only the row keeps this, not the file. */
   forgetVersion(source: SourceName): void {
     this.#options.database.transaction(() => this.#forget.run(source), "full");

@@ -177,6 +177,51 @@ describe("requires signatures for good when there is", () => {
   });
 });
 
+describe("when both copies are gone", () => {
+  /** What stands in `desired/` before; the record goes with the file and, unless `keepDatabase`, with the database. */
+  function loseBoth(signed: boolean, keepDatabase: boolean): void {
+    {
+      using store = openStore(stateDir);
+      store.trust.write(REQUIRED);
+      store.documents.accept({
+        source: "mqtt:node",
+        epoch: "e",
+        generation: 1,
+        digest: "sha256:1",
+        payload: new TextEncoder().encode("{}"),
+        observedGeneration: 0,
+        acceptedAt: 5,
+        signed,
+      });
+      store.database.query<[], unknown>("DELETE FROM meta WHERE key = 'trust'").run();
+    }
+    rmSync(path);
+    if (!keepDatabase) loseDatabase();
+  }
+
+  test.each([true, false])("a signed document still requires (database kept: %p)", (kept) => {
+    loseBoth(true, kept);
+    const found = start();
+    expect(found.record).toEqual(REQUIRED);
+    expect(found.trouble).toContain("a stored document is signed");
+    expect(found.trouble).toContain('until "agent trust reset"');
+    expect(start()).toEqual({ record: REQUIRED, trouble: undefined });
+  });
+
+  test.each([true, false])("an unsigned one requires nothing (database kept: %p)", (kept) => {
+    loseBoth(false, kept);
+    expect(start()).toEqual({ record: NOTHING, trouble: undefined });
+  });
+
+  test("a signed document does not undo a reset", () => {
+    loseBoth(true, true);
+    write(NOTHING);
+    expect(start()).toEqual({ record: NOTHING, trouble: undefined });
+    loseDatabase();
+    expect(start()).toEqual({ record: NOTHING, trouble: undefined });
+  });
+});
+
 test("a newer agent's record is read, what it adds is left alone", () => {
   const record = { added: 1, required: true, other: {} };
   const sum = new Bun.CryptoHasher("sha256").update(JSON.stringify(record)).digest("hex");

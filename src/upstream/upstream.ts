@@ -107,7 +107,7 @@ export class Upstream {
       report: (why) => {
         // A late will may have overwritten the retained state.
         if (why === "Refresh") this.#connection.announce();
-        this.#report(why === "Refresh" ? this.#refresh() : "nothing");
+        return this.#report(why === "Refresh" ? this.#refresh() : "nothing");
       },
     });
   }
@@ -157,23 +157,26 @@ export class Upstream {
     return refreshScope(this.#refreshes);
   }
 
-  /** A report that cannot be written, as on a full disk, is tried again. */
-  #report(again: Refresh): void {
+  /** Whether there is something to publish. A report that cannot be written, as on a full disk, is tried again. */
+  #report(again: Refresh): boolean {
     this.#retry.set(undefined);
     this.#owed = larger(this.#owed, again);
     try {
-      this.#put(this.#options.truth(), this.#owed);
+      const isNew = this.#put(this.#options.truth(), this.#owed);
       this.#owed = "nothing";
       this.#publisher.wake();
+      return isNew;
     } catch (error) {
       this.#options.edges.log.error("cannot write the report to the outbox; trying again", {
         error: messageOf(error),
       });
       this.#retry.after(REPORT_AGAIN_MS);
+      return true;
     }
   }
 
-  #put(truth: NodeTruth, again: Refresh): void {
+  /** Whether any of it has changed. */
+  #put(truth: NodeTruth, again: Refresh): boolean {
     const { edges, config, nodeName } = this.#options;
     const { clock, store } = edges;
     const reported = report({
@@ -187,7 +190,7 @@ export class Upstream {
       rejected: truth.rejected,
     });
     const root = config.topicRoot;
-    store.outbox.put({
+    const isNewReport = store.outbox.put({
       kind: "reported",
       topic: topicFor({ type: "NodeReported", root, node: nodeName }),
       payload: jsonBytes(reported),
@@ -196,12 +199,13 @@ export class Upstream {
       retain: true,
       refresh: again !== "nothing",
     });
-    putPodTopics(truth, again === "all", {
+    const areNewTopics = putPodTopics(truth, again === "all", {
       outbox: store.outbox,
       config,
       nodeName,
       nextNumber: () => this.#nextNumber(),
     });
+    return isNewReport || areNewTopics;
   }
 
   /** (session, seq) only grows: seq within the process, session from process to process. */

@@ -16,7 +16,7 @@ import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { FakeProbeEdge } from "../fakes/fake-probe-edge.ts";
-import { FakeRuntime } from "../fakes/fake-runtime.ts";
+import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { IMAGE } from "./pod-world.ts";
 import { sha256 } from "./sim-manifest.ts";
@@ -31,6 +31,7 @@ export interface BenchOptions {
   readonly wrap?: (link: MqttLink) => MqttLink;
   readonly mqtt?: Partial<MqttConfig>;
   readonly profile?: "normal" | "metered";
+  readonly latencyMs?: FakeRuntimeOptions["latencyMs"];
 }
 
 const NODE = "pi-1";
@@ -41,6 +42,7 @@ export class UpstreamBench implements Disposable {
   readonly root = mkdtempSync("/tmp/agent-upstream-");
   readonly lines: string[] = [];
   readonly runtime: FakeRuntime;
+  readonly probes: FakeProbeEdge;
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly mqtt: MqttConfig;
@@ -55,7 +57,9 @@ export class UpstreamBench implements Disposable {
     this.clock = options.clock ?? new VirtualClock();
     this.broker = options.broker ?? new FakeBroker(this.clock);
     const { clock, root } = this;
-    this.runtime = new FakeRuntime({ clock, images: [IMAGE] });
+    const { latencyMs = {} } = options;
+    this.runtime = new FakeRuntime({ clock, images: [IMAGE], latencyMs });
+    this.probes = new FakeProbeEdge(clock);
     mkdirSync(join(root, "manifests"));
     writeFileSync(join(root, "resolv.conf"), "nameserver 192.0.2.53\n");
     const files = stillFiles();
@@ -120,7 +124,7 @@ export class UpstreamBench implements Disposable {
       cri: runtime,
       runtimeEvents: () => runtime.events,
       bringPauseImage: () => Promise.resolve(),
-      probes: new FakeProbeEdge(clock),
+      probes: this.probes,
       mqtt: this.#options.wrap?.(link) ?? link,
       store: this.#store,
       machine: {

@@ -12,7 +12,7 @@ import {
   reportedSource,
   wireText,
 } from "../../protocol/wire-text.ts";
-import type { Outbox } from "../../store/outbox/outbox.ts";
+import type { Outbox, OutboxMessage } from "../../store/outbox/outbox.ts";
 import type { NodeTruth } from "./acknowledge.ts";
 import { fitting, sizeOf } from "./report.ts";
 
@@ -26,14 +26,18 @@ export interface PodTopicsOptions {
   readonly nextNumber: () => MessageNumber;
 }
 
-/** `refresh`: also publishes what has not changed. */
+/** `refresh`: also publishes what has not changed. The result: whether there is something new to publish. */
 export function putPodTopics(
   { shown, arePodsKnown }: Pick<NodeTruth, "shown" | "arePodsKnown">,
   refresh: boolean,
   { outbox, config, nodeName, nextNumber }: PodTopicsOptions,
-): void {
+): boolean {
   const message = { kind: "pod", qos: 1, retain: true } as const;
   const topics = new Set<string>();
+  let isNew = false;
+  const put = (one: OutboxMessage): void => {
+    if (outbox.put(one)) isNew = true;
+  };
   for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
     const { namespace, name } = desired.pod.metadata;
     const root = config.topicRoot;
@@ -41,12 +45,13 @@ export function putPodTopics(
     topics.add(topic);
     // The pod exists and its status is unknown: its last report stays.
     if (status === undefined) continue;
-    outbox.put({ ...message, ...podTopicPayload(desired, status, nextNumber()), topic, refresh });
+    put({ ...message, ...podTopicPayload(desired, status, nextNumber()), topic, refresh });
   }
   const isGone = arePodsKnown || config.podStatus === "off";
   for (const topic of isGone ? outbox.topics("pod") : [])
     // An empty retained message clears the topic.
-    if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
+    if (!topics.has(topic)) put({ ...message, topic, payload: new Uint8Array() });
+  return isNew;
 }
 
 /** The pod's own retained message; `content` is what has to differ for it to be published again. */

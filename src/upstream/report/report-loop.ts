@@ -6,6 +6,7 @@ import type { Random } from "../../lib/random.ts";
 import {
   afterChange,
   afterReport,
+  beforeReport,
   initialReportState,
   whenToReport,
   type NextReport,
@@ -16,7 +17,8 @@ import {
 interface ReportLoopOptions extends ReportPolicy {
   readonly clock: Clock;
   readonly random: Random;
-  readonly report: (why: NextReport["why"]) => void;
+  /** False = the content has not changed, and nothing is published. */
+  readonly report: (why: NextReport["why"]) => boolean;
 }
 
 export class ReportLoop {
@@ -42,8 +44,16 @@ export class ReportLoop {
       const now = clock.monotonic();
       const { at, why } = whenToReport(this.#state, credit);
       if (at <= now) {
-        this.#state = afterReport(this.#state, { at: now, why }, this.#options);
-        report(why);
+        const before = this.#state;
+        this.#state = beforeReport(before);
+        const isPublished = report(why);
+        // Changes may leave the content as it was, or have gone out with the connect: those cost nothing.
+        // A change while the report was made waits for the next one.
+        if (isPublished || why === "Refresh")
+          this.#state = {
+            ...this.#state,
+            ...afterReport(before, { at: now, why }, this.#options),
+          };
         continue;
       }
       using wait = deadline(clock, at - now, signal);

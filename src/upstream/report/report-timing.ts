@@ -48,6 +48,11 @@ export function afterChange(state: ReportState, now: Monotonic): ReportState {
   return { ...state, firstChangeAt: state.firstChangeAt ?? now };
 }
 
+/** Every change so far is part of the report that is made now. */
+export function beforeReport({ refilledAt, refreshAt }: ReportState): ReportState {
+  return { refilledAt, refreshAt };
+}
+
 /** A refresh costs no credit. */
 export function afterReport(
   { refilledAt }: ReportState,

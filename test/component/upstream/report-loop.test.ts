@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 
 import { ReportLoop } from "../../../src/upstream/report/report-loop.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -12,7 +12,7 @@ test("reports changes from the credit, a storm every ten seconds, and refreshes 
     random: dice(0.5),
     frequency: 900_000,
     credit: { reports: 2, refillMs: 10_000 },
-    report: (why) => void reports.push(`${why} ${clock.monotonic() / 1000}`),
+    report: (why) => reports.push(`${why} ${clock.monotonic() / 1000}`) > 0,
   });
   const stop = new AbortController();
   const running = loop.run(stop.signal);
@@ -49,11 +49,68 @@ test("makes the first refresh somewhere in the period", async () => {
     random: dice(0.25),
     frequency: 1000,
     credit: { reports: 2, refillMs: 10_000 },
-    report: () => void reports.push(clock.monotonic()),
+    report: () => reports.push(clock.monotonic()) > 0,
   });
   const running = loop.run(stop.signal);
   await clock.advance(2500);
   expect(reports).toEqual([250, 1250, 2250]);
   stop.abort();
   await running;
+});
+
+describe("a report without new content", () => {
+  test("costs no credit and delays no refresh", async () => {
+    const clock = new VirtualClock({ monotonic: 0 });
+    const reports: string[] = [];
+    const content = { isNew: false };
+    const loop = new ReportLoop({
+      clock,
+      random: dice(0.5),
+      frequency: 900_000,
+      credit: { reports: 1, refillMs: 10_000 },
+      report: (why) => {
+        reports.push(`${why} ${clock.monotonic() / 1000}`);
+        return content.isNew;
+      },
+    });
+    const stop = new AbortController();
+    const running = loop.run(stop.signal);
+    for (const isNew of [false, false, true]) {
+      content.isNew = isNew;
+      loop.changed();
+      await clock.advance(1000);
+    }
+    content.isNew = false;
+    await clock.advance(500_000);
+    expect(reports).toEqual(["Change 0.2", "Change 1.2", "Change 2.2"]);
+    loop.changed();
+    // A whole period after the report at 2.2 s.
+    await clock.advance(500_000);
+    expect(reports.slice(3)).toEqual(["Change 503.2", "Refresh 902.2"]);
+    stop.abort();
+    await running;
+  });
+
+  test("loses no change that happens while it is made", async () => {
+    const clock = new VirtualClock({ monotonic: 0 });
+    const reports: number[] = [];
+    const loop: ReportLoop = new ReportLoop({
+      clock,
+      random: dice(0.5),
+      frequency: 900_000,
+      credit: { reports: 6, refillMs: 10_000 },
+      report: () => {
+        reports.push(clock.monotonic());
+        if (reports.length < 3) loop.changed();
+        return reports.length < 2;
+      },
+    });
+    const stop = new AbortController();
+    const running = loop.run(stop.signal);
+    loop.changed();
+    await clock.advance(5000);
+    expect(reports).toEqual([200, 400, 600]);
+    stop.abort();
+    await running;
+  });
 });

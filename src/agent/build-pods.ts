@@ -39,7 +39,9 @@ import { AwaitedDevices } from "../podworkers/awaited-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
+import { isStatic } from "../source/object-access.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
+import type { ClaimUser } from "../volume/claim-directory.ts";
 import { downwardFiles } from "../volume/projection.ts";
 
 interface LifecycleOptions {
@@ -203,6 +205,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     objects,
     renderDownward: downwardFiles(nodeName, allocatable),
     hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
+    claimUser: (pod) => claimUser(knownAs(pod, options)[0]),
   });
   const devices = new AwaitedDevices({ ...edges, desired, workers });
   signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
@@ -242,6 +245,13 @@ function renewingPaths(configs: PodConfigs, volumes: Volumes): PodConfigs {
       return configs.container(wanted, container, found);
     },
   };
+}
+
+/** An unknown pod counts as one of an unsigned document. */
+function claimUser(reader: DesiredPod | undefined): ClaimUser {
+  if (reader === undefined) return "UnsignedDocument";
+  if (isStatic(reader.source)) return "File";
+  return reader.signed === true ? "SignedDocument" : "UnsignedDocument";
 }
 
 type Known = Pick<NodePodsOptions, "desired" | "pods">;

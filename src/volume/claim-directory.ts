@@ -1,12 +1,16 @@
-// Performs: the directories of persistentVolumeClaims: `claimRoot/<namespace>/<name>`, created on first use and kept until
-// their data is removed explicitly.
+// Performs: the directories of persistentVolumeClaims, created on first use and kept until their data is removed explicitly:
+// `claimRoot/<namespace>/<name>`, and `claimRoot/.unsigned/<namespace>/<name>` for pods of unsigned documents, which must not
+// get what a pod of a file or of a signed document has written.
 
 import { dnsLabelError, subdomainNameError } from "../api/validation/validate-names.ts";
 import type { Edges } from "../edges.ts";
 import type { FileInfo } from "../host/files.ts";
+import { firstOfEach } from "../lib/compare.ts";
 import { AgentError, configError } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 
 interface ClaimsOptions extends Pick<Edges, "files" | "mounts"> {
+  readonly log?: Pick<Logger, "warn"> | undefined;
   readonly claimRoot: string;
   /** Without a mount nothing is created there: data for a missing disk must not fill the root disk. */
   readonly claimRootMustBeMount: boolean;
@@ -17,10 +21,22 @@ export interface ClaimName {
   readonly name: string;
 }
 
+/** Whose pod uses a claim. */
+export type ClaimUser = "File" | "SignedDocument" | "UnsignedDocument";
+
+export interface ClaimUse extends ClaimName {
+  readonly by: ClaimUser;
+}
+
+/** No namespace begins with a dot. */
+const UNSIGNED = ".unsigned";
+
 /** Only root may enter; for directories that the agent creates. */
 const PARENT_MODE = 0o750;
 /** Any user of any container may write, as to an emptyDir. */
 const CLAIM_MODE = 0o777;
+
+const USERS: readonly ClaimUser[] = ["File", "SignedDocument", "UnsignedDocument"];
 
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -33,71 +49,107 @@ export class Claims {
 
   /**
    * Returns its directory with the data so far. Throws AgentError `CreateContainerConfigError` while the disk of claims
-   * is missing, `FailedMount` when another entry has its path.
+   * is missing or the data is not for this user, `FailedMount` when another entry has its path.
    */
-  setUp(claim: ClaimName): string {
+  setUp(claim: ClaimUse): string {
     const path = this.check(claim);
     if (!this.#options.claimRootMustBeMount)
       this.#options.files.makeDirectory(this.#root, PARENT_MODE);
-    const parent = this.#directoryOf(claim.namespace);
-    if (!this.#isDirectory(parent)) this.#make(parent, PARENT_MODE);
-    if (!this.#isDirectory(path)) this.#finish(parent, path);
+    const parent = this.#parentOf(claim);
+    const own = claim.by === "UnsignedDocument" ? [parentOf(parent)] : [];
+    for (const directory of [...own, parent])
+      if (!this.#isDirectory(directory)) this.#make(directory, PARENT_MODE);
+    if (!this.#isDirectory(path) && !this.#adopt(claim, path)) this.#finish(parent, path);
     return path;
   }
 
-  /** The path of `setUp`. Throws AgentError `CreateContainerConfigError` while the disk of claims is missing. */
-  check(claim: ClaimName): string {
+  /** The path of `setUp`. Throws AgentError `CreateContainerConfigError` as `setUp` does. */
+  check(claim: ClaimUse): string {
     const { mounts, claimRootMustBeMount } = this.#options;
-    const path = this.path(claim);
-    if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;
-    throw configError(
-      `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
-    );
+    const path = this.#pathOf(claim);
+    if (claimRootMustBeMount && !mounts.isMountPoint(this.#root))
+      throw configError(
+        `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
+      );
+    this.#mustBeFor(claim);
+    return path;
   }
 
   /** Throws what `check` does, and AgentError `FailedMount` unless its directory exists. */
-  checkThere(claim: ClaimName): void {
+  checkThere(claim: ClaimUse): void {
     const path = this.check(claim);
     if (this.#isDirectory(path)) return;
     const message = `the data of persistentvolumeclaim "${claim.name}" is gone: ${path} does not exist`;
     throw new AgentError({ reason: "FailedMount", message });
   }
 
-  /** Throws AgentError `InvalidName` for names that could lead to another directory. */
-  path(claim: ClaimName): string {
-    const wrong = dnsLabelError(claim.namespace) ?? subdomainNameError(claim.name);
-    if (wrong !== undefined) {
-      const message = `"${claim.namespace}/${claim.name}" is not a valid name of a persistentvolumeclaim: ${wrong}`;
-      throw new AgentError({ reason: "InvalidName", message });
-    }
-    return `${this.#directoryOf(claim.namespace)}/${claim.name}`;
-  }
-
   /** The claims that have data, by namespace and name. */
   list(): readonly ClaimName[] {
-    return this.#directoriesIn(this.#root).flatMap((namespace) =>
-      this.#directoriesIn(this.#directoryOf(namespace)).map((name) => ({ namespace, name })),
+    const all = [this.#root, `${this.#root}/${UNSIGNED}`].flatMap((root) =>
+      this.#directoriesIn(root).flatMap((namespace) =>
+        this.#directoriesIn(`${root}/${namespace}`).map((name) => ({ namespace, name })),
+      ),
+    );
+    return firstOfEach(all, ({ namespace, name }) => `${namespace}/${name}`).firsts;
+  }
+
+  /**
+   * Removes its data permanently, whoever wrote it; missing data is ignored. Throws AgentError `ClaimBusy` while there is a
+   * mount in it. The caller makes sure that no pod uses it.
+   */
+  removeData(claim: ClaimName): void {
+    const { files, mounts } = this.#options;
+    const paths = USERS.map((by) => this.#pathOf({ ...claim, by }));
+    const there = [...new Set(paths)].filter(
+      (path) => this.#isDirectory(parentOf(path)) && this.#isDirectory(path),
+    );
+    for (const path of there) {
+      const mounted = mounts.isMountPoint(path) ? path : mounts.mountsUnder(path)[0];
+      if (mounted === undefined) continue;
+      const message = `the data of persistentvolumeclaim "${claim.name}" is not removed: ${mounted} is a mount point`;
+      throw new AgentError({ reason: "ClaimBusy", message });
+    }
+    for (const path of there) files.removeTree(path);
+  }
+
+  /** Throws AgentError `InvalidName` for names that could lead to another directory. */
+  #pathOf(claim: ClaimUse): string {
+    const wrong = dnsLabelError(claim.namespace) ?? subdomainNameError(claim.name);
+    if (wrong === undefined) return `${this.#parentOf(claim)}/${claim.name}`;
+    const message = `"${claim.namespace}/${claim.name}" is not a valid name of a persistentvolumeclaim: ${wrong}`;
+    throw new AgentError({ reason: "InvalidName", message });
+  }
+
+  #parentOf({ namespace, by }: ClaimUse): string {
+    return `${this.#root}${by === "UnsignedDocument" ? `/${UNSIGNED}` : ""}/${namespace}`;
+  }
+
+  /** To begin with nothing where the name has data of others would be a surprise: it is refused. */
+  #mustBeFor(claim: ClaimUse): void {
+    const { files } = this.#options;
+    if (claim.by !== "UnsignedDocument" || files.info(this.#pathOf(claim)) !== undefined) return;
+    const kept = this.#pathOf({ ...claim, by: "File" });
+    if (files.info(kept) === undefined) return;
+    throw configError(
+      `the data of persistentvolumeclaim "${claim.name}" (${kept}) was written by pods of a manifest file or of a signed document, and pods of unsigned documents may not use it: choose another name, sign the document, or remove the data at the device with "agent delete pvc ${claim.name} -n ${claim.namespace} --data"`,
     );
   }
 
   /**
-   * Removes its data permanently; missing data is ignored. Throws AgentError `ClaimBusy` while there is a mount in it. The
-   * caller makes sure that no pod uses it.
+   * True = the data that pods of unsigned documents have written is that of a signed document from now on: documents are
+   * signed later than they are written. A file's pod begins with nothing: any sender could have written that data.
    */
-  removeData(claim: ClaimName): void {
-    const { files, mounts } = this.#options;
-    const path = this.path(claim);
-    if (!this.#isDirectory(this.#directoryOf(claim.namespace)) || !this.#isDirectory(path)) return;
-    const mounted = mounts.isMountPoint(path) ? path : mounts.mountsUnder(path)[0];
-    if (mounted !== undefined) {
-      const message = `the data of persistentvolumeclaim "${claim.name}" is not removed: ${mounted} is a mount point`;
-      throw new AgentError({ reason: "ClaimBusy", message });
+  #adopt(claim: ClaimUse, path: string): boolean {
+    const { files, log } = this.#options;
+    const unsigned = this.#pathOf({ ...claim, by: "UnsignedDocument" });
+    if (claim.by === "UnsignedDocument" || !this.#isDirectory(parentOf(unsigned))) return false;
+    if (!this.#isDirectory(unsigned)) return false;
+    if (claim.by === "SignedDocument") files.rename(unsigned, path);
+    else {
+      const facts = { claim: `${claim.namespace}/${claim.name}`, path, unsigned };
+      log?.warn("claim of a file begins empty; pods of unsigned documents have other data", facts);
     }
-    files.removeTree(path);
-  }
-
-  #directoryOf(namespace: string): string {
-    return `${this.#root}/${namespace}`;
+    return claim.by === "SignedDocument";
   }
 
   #directoriesIn(path: string): readonly string[] {
@@ -138,4 +190,8 @@ export class Claims {
       if (files.info(path)?.kind !== "directory") throw error;
     }
   }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }

@@ -5,15 +5,20 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/fs-group.ts";
 import { configError } from "../lib/errors.ts";
-import type { ClaimName, Claims } from "./claim-directory.ts";
+import type { ClaimUse, ClaimUser, Claims } from "./claim-directory.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
 import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-paths.ts";
 
+interface ClaimHost extends VolumeHost, Pick<ProjectionFacts, "objects"> {
+  /** Whose pod it is. */
+  readonly claimUser: (pod: Pod) => ClaimUser;
+}
+
 export class ClaimVolumes {
-  readonly #host: VolumeHost & Pick<ProjectionFacts, "objects">;
+  readonly #host: ClaimHost;
   readonly #claims: Claims;
 
-  constructor(host: VolumeHost & Pick<ProjectionFacts, "objects">, claims: Claims) {
+  constructor(host: ClaimHost, claims: Claims) {
     this.#host = host;
     this.#claims = claims;
   }
@@ -35,7 +40,7 @@ export class ClaimVolumes {
 
   /** Throws AgentError unless the directory still exists. */
   checkThere(volume: ClaimVolume, pod: Pod): void {
-    this.#claims.checkThere(nameOf(volume, pod));
+    this.#claims.checkThere(this.#useOf(volume, pod));
   }
 
   /** The slow part of `setUp`, in steps. */
@@ -46,8 +51,8 @@ export class ClaimVolumes {
     if (yield* this.#host.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
   }
 
-  #declared(volume: ClaimVolume, pod: Pod): ClaimName {
-    const claim = nameOf(volume, pod);
+  #declared(volume: ClaimVolume, pod: Pod): ClaimUse {
+    const claim = this.#useOf(volume, pod);
     const { namespace, name } = claim;
     if (this.#host.objects(pod).claim(namespace, name) !== undefined) return claim;
     throw configError(notFound("persistentvolumeclaim", name, namespace));
@@ -82,8 +87,8 @@ export class ClaimVolumes {
     makePodDirectory(this.#host, uid, mark.slice(0, mark.lastIndexOf("/")));
     files.writeLazily(mark, "", 0o640);
   }
-}
 
-function nameOf(volume: ClaimVolume, { metadata: { namespace } }: Pod): ClaimName {
-  return { namespace, name: volume.persistentVolumeClaim.claimName };
+  #useOf({ persistentVolumeClaim: { claimName } }: ClaimVolume, pod: Pod): ClaimUse {
+    return { namespace: pod.metadata.namespace, name: claimName, by: this.#host.claimUser(pod) };
+  }
 }

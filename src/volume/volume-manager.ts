@@ -5,8 +5,9 @@ import { NO_OBJECTS } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, CONFIG_ERROR, messageOf, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
-import { Claims } from "./claim-directory.ts";
+import { Claims, type ClaimUser } from "./claim-directory.ts";
 import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";
@@ -26,6 +27,9 @@ import { prepareSubPath } from "./sub-path.ts";
 export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
   /** Judges where hostPaths of the pod lead to; undefined = they are taken as written. */
   readonly hostPathError?: (pod: Pod) => JudgeHostPath | undefined;
+  /** Whose pod it is; absent = of a file. */
+  readonly claimUser?: (pod: Pod) => ClaimUser;
+  readonly log?: Pick<Logger, "warn">;
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
   readonly claimRootMustBeMount?: boolean;
@@ -40,14 +44,20 @@ interface Refreshed {
 export class Volumes {
   readonly claims: Claims;
   readonly #claims: ClaimVolumes;
-  readonly #options: VolumesOptions & ProjectionFacts;
+  readonly #options: VolumesOptions & ProjectionFacts & Pick<Required<VolumesOptions>, "claimUser">;
 
   constructor(options: VolumesOptions) {
     const { files, mounts, stateDir, claimRoot } = options;
-    this.#options = { objects: () => NO_OBJECTS, renderDownward: () => undefined, ...options };
+    const defaults = {
+      objects: () => NO_OBJECTS,
+      renderDownward: () => undefined,
+      claimUser: () => "File" as const,
+    };
+    this.#options = { ...defaults, ...options };
     this.claims = new Claims({
       files,
       mounts,
+      log: options.log,
       claimRoot: claimRoot ?? `${stateDir}/claims`,
       claimRootMustBeMount: options.claimRootMustBeMount ?? false,
     });

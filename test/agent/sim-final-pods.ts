@@ -11,6 +11,7 @@ import { NO_TERMINATION_FILES } from "../fakes/plain-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { podEnd, wrongContainer } from "./sim-final-container.ts";
 import { wrongKills } from "./sim-final-kills.ts";
+import type { SimVolume } from "./sim-reads.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -63,7 +64,12 @@ function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
 }
 
 /** For a pod that is not there, or for each other. */
-export function waits(world: SimWorld, { name, dependsOn }: SimSpec): boolean {
+export function waits(world: SimWorld, spec: SimSpec): boolean {
+  const { name, dependsOn, volumes } = spec;
+  const reader = world.readerOf(spec);
+  const isKept = (of: SimVolume): boolean =>
+    of.type === "claim" && world.truth.word(of.claim, reader) === "Absent";
+  if (reader === "mqtt" && volumes.some(isKept)) return true;
   if (dependsOn === undefined) return false;
   const other = world.desired().find((one) => one.name === dependsOn.name);
   if (other === undefined || other.dependsOn?.name === name) return true;

@@ -160,6 +160,14 @@ export class SimMachine implements Disposable {
     rmSync(this.root, { recursive: true, force: true });
   }
 
+  /** Pods of files have data under this name of a claim, and those of unsigned documents have none. */
+  isKept(claim: string): boolean {
+    const [files, documents] = ["default", ".unsigned/default"].map((parent) =>
+      existsSync(join(this.claims, parent, claim)),
+    );
+    return files === true && documents === false;
+  }
+
   /** Whoever has a claim leaves something in it. */
   #useClaims(id: string): void {
     for (const { hostPath } of this.runtime.containers.get(id)?.config.mounts ?? []) {

@@ -20,6 +20,8 @@ export interface TruthOptions {
   readonly documents: () => ReadonlyMap<ObjectName, SimContent>;
   /** Pods of signed documents may read Secrets of files too. */
   readonly signed: boolean;
+  /** Pods of files have data under this name of a claim. */
+  readonly isKept: (name: ObjectName) => boolean;
 }
 
 export class ObjectTruth {
@@ -46,12 +48,14 @@ export class ObjectTruth {
 
   /** What pods of this reader's source find: files win, keep Secrets and claims from others, and use nothing else. */
   word(name: ObjectName, reader: Reader): Word {
-    const { files, unclear, documents, signed } = this.#options;
+    const { files, unclear, documents, signed, isKept } = this.#options;
     if (unclear().has(name)) return "Unclear";
     const own = files().get(name);
     if (reader === "file") return own ?? "Absent";
     const mayRead = kindOf(name) === "ConfigMap" || (signed && kindOf(name) === "Secret");
     if (own !== undefined) return mayRead ? own : "Absent";
+    // What is kept for files is not for unsigned documents when the file is gone either.
+    if (kindOf(name) === "PersistentVolumeClaim" && !signed && isKept(name)) return "Absent";
     return documents().get(name) ?? "Absent";
   }
 

@@ -72,6 +72,7 @@ export class SimWorld implements Disposable {
       unclear: () => this.#author.unclear,
       documents: () => (hasBroker ? authority.objects : new Map()),
       signed: trusts?.signed === true,
+      isKept: (name) => this.machine.isKept(name),
     });
     this.policy = throwPolicy(seed);
     authority.policy = this.policy;

@@ -12,6 +12,8 @@ import {
 import { join } from "node:path";
 import type { PodSecurityContext } from "../../../src/api/v1/security-context.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
+import type { ClaimUser } from "../../../src/volume/claim-directory.ts";
+import type { Volumes } from "../../../src/volume/volume-manager.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 import { refusalOf } from "../../fakes/refusal.ts";
 import { crashingEdges } from "./crashing.ts";
@@ -38,6 +40,7 @@ function setUp(
   return world.volumes.setUp(aPod({ volumes: [claim(name)], securityContext })).get("data") ?? "";
 }
 
+const GROUPED = { supplementalGroups: [], sysctls: [], fsGroup: 4242 };
 const WAITING: unknown = expect.objectContaining({ reason: "CreateContainerConfigError" });
 const DB = { namespace: "default", name: "db" };
 
@@ -247,6 +250,75 @@ describe("fsGroup of a claim", () => {
     expect(() => world.again({ files: edges.files }).setUp(pod)).toThrow("crash");
     world.volumes.setUp(pod);
     expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+  });
+});
+
+describe("pods of unsigned documents", () => {
+  function users() {
+    const world = worldWith("db");
+    const warnings: string[] = [];
+    const log = { warn: (message: string) => void warnings.push(message) };
+    const pod = aPod({ volumes: [claim("db")] });
+    const as = (by: ClaimUser): Volumes => world.again({ claimUser: () => by, log });
+    const path = (by: ClaimUser): string => as(by).setUp(pod).get("data") ?? "";
+    return { world, warnings, pod, as, path };
+  }
+
+  test.each(["File", "SignedDocument"] as const)(
+    "never get what a pod of a %s has written",
+    (by) => {
+      const { world, pod, as, path } = users();
+      const kept = path(by);
+      writeFileSync(join(kept, "secret"), "x");
+      const refusal = {
+        reason: "CreateContainerConfigError",
+        message: `volume "data": the data of persistentvolumeclaim "db" (${kept}) was written by pods of a manifest file or of a signed document, and pods of unsigned documents may not use it: choose another name, sign the document, or remove the data at the device with "agent delete pvc db -n default --data"`,
+      };
+      const unsigned = as("UnsignedDocument");
+      expect(refusalOf(() => unsigned.check(pod))).toEqual(refusal);
+      expect(refusalOf(() => unsigned.setUp(pod))).toEqual(refusal);
+      const shared = aPod({ volumes: [claim("db")], securityContext: GROUPED });
+      expect([...unsigned.shareLargeClaims(shared)]).toEqual([]);
+      const before = new Map([["data", kept]]);
+      expect(refusalOf(() => unsigned.renewPaths(pod, before))).toEqual(refusal);
+      world.volumes.claims.removeData(DB);
+      expect(readdirSync(path("UnsignedDocument"))).toEqual([]);
+    },
+  );
+
+  test("keep their data, with the same rights, out of the way of others", () => {
+    const { world, path } = users();
+    const own = path("UnsignedDocument");
+    expect(own).toBe(join(world.claimRoot, ".unsigned/default/db"));
+    const modes = [own, join(own, ".."), join(own, "../..")];
+    expect(modes.map((of) => statSync(of).mode & 0o7777)).toEqual([0o777, 0o750, 0o750]);
+    writeFileSync(join(own, "file"), "x");
+    expect(readdirSync(path("UnsignedDocument"))).toEqual(["file"]);
+    expect(world.volumes.claims.list()).toEqual([DB]);
+  });
+
+  test("give a pod of a file nothing that they have written", () => {
+    const { warnings, path } = users();
+    writeFileSync(join(path("UnsignedDocument"), "planted"), "x");
+    expect(readdirSync(path("File"))).toEqual([]);
+    path("File");
+    expect(warnings).toEqual([
+      "claim of a file begins empty; pods of unsigned documents have other data",
+    ]);
+  });
+
+  test("leave their data to the same document when it is signed", () => {
+    const { path } = users();
+    writeFileSync(join(path("UnsignedDocument"), "file"), "x");
+    expect(readdirSync(path("SignedDocument"))).toEqual(["file"]);
+    expect(() => path("UnsignedDocument")).toThrow("may not use it");
+  });
+
+  test("lose it when a person removes the data of the name", () => {
+    const { world, path } = users();
+    const paths = [path("UnsignedDocument"), path("File")];
+    world.volumes.claims.removeData(DB);
+    expect(paths.map((one) => existsSync(one))).toEqual([false, false]);
   });
 });
 

@@ -140,6 +140,8 @@ const ALIASES = [
   "2001:db8::7\tdatabase",
 ];
 const FULL = "web.shop.default.svc.cluster.example";
+/** 64 characters, as many as the kernel takes. */
+const OVERRIDE = "counter-000000000000000000000000000000000000.plant-7.example.com";
 
 e2e.concurrent.each([
   ["by itself", { on: "agent", pod: "unnamed", names: ["unnamed", "unnamed", "unnamed"] }],
@@ -149,11 +151,15 @@ e2e.concurrent.each([
     "by its short name, and is known by both",
     { on: "cluster", pod: "short-name", names: ["web", FULL, "web"], full: FULL },
   ],
+  [
+    "by its hostnameOverride alone",
+    { on: "cluster", pod: "override", names: [OVERRIDE, OVERRIDE, OVERRIDE], known: OVERRIDE },
+  ],
 ] as const)("a pod is called %s", async (_, told) => {
   const { on, pod, names } = told;
   const lines = await linesOf(on === "agent" ? agent : cluster, pod);
   const [ip = ""] = lines.slice(3);
-  const short = names[0].split(".")[0];
+  const short = "known" in told ? told.known : names[0].split(".")[0];
   expect(ip).toStartWith(stage.containerd.facts.subnet.replace(/0\/24$/, ""));
   expect(lines).toEqual([
     ...names,

@@ -64,6 +64,12 @@ export const NODE_PROOFS: readonly Proof[] = [
     title: "a pod is called %s",
   },
   {
+    fields: below(SPEC, "hostnameOverride"),
+    proof: "here",
+    test: INSIDE,
+    title: "by its hostnameOverride alone",
+  },
+  {
     fields: below(SPEC, "hostAliases", "hostAliases.*"),
     proof: "here",
     test: INSIDE,

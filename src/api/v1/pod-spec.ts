@@ -7,6 +7,7 @@ import {
   NO_SCHEDULER,
   NO_SERVICE_ACCOUNTS,
 } from "../decode/field-rules.ts";
+import { forbidden } from "../decode/field-reader.ts";
 import {
   boolean,
   converted,
@@ -24,7 +25,12 @@ import {
 } from "../schema/codec.ts";
 import { conditional, having, notTogether } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/type.ts";
-import { DNS_LABEL_FORM, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
+import {
+  DNS_LABEL_FORM,
+  dnsSubdomainError,
+  SUBDOMAIN_FORM,
+  type Form,
+} from "../validation/validate-names.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
 import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
@@ -64,17 +70,35 @@ const SECONDS = converted(number, {
   from: (seconds: number) => seconds,
 });
 
+/** The kernel's limit of a host name. */
+const MAX_KERNEL_NAME = 64;
+
+const KERNEL_NAME_FORM: Form = {
+  check: (name) =>
+    name.length > MAX_KERNEL_NAME
+      ? `must be no more than ${MAX_KERNEL_NAME} characters`
+      : dnsSubdomainError(name),
+  schema: { ...SUBDOMAIN_FORM.schema, maxLength: MAX_KERNEL_NAME },
+};
+
+/** The fields that would set the host name too. k8s: validateHostnameOverride */
+const NOT_WITH_OVERRIDE = ["hostNetwork", "setHostnameAsFQDN"] as const;
+
 /** Of the rules that relate several fields. k8s: ValidatePodSpec */
 function namespacesSchema(): JsonSchema {
   const isTrue = { const: true };
   const ownUsers = ["hostNetwork", "hostPID", "hostIPC"].map((key) =>
     notTogether({ hostUsers: { const: false }, [key]: isTrue }),
   );
+  const ownName = NOT_WITH_OVERRIDE.map((key) =>
+    notTogether({ hostnameOverride: { type: "string", minLength: 1 }, [key]: isTrue }),
+  );
   const isNone = having({ dnsPolicy: { const: "None" } });
   const dnsConfig = having({ nameservers: { type: "array", minItems: 1 } });
   return {
     allOf: [
       ...ownUsers,
+      ...ownName,
       notTogether({ hostPID: isTrue, shareProcessNamespace: isTrue }),
       conditional(isNone, having({ dnsConfig })),
     ],
@@ -128,10 +152,10 @@ const FIELDS = {
     about: "Whether the host name is the fully qualified one.",
     default: false,
   }),
-  ...unreadFields(
-    refused({ code: "Unsupported", message: "does not work on this node; use hostname" }, ""),
-    { hostnameOverride: ["string", "Host name that replaces every other."] },
-  ),
+  hostnameOverride: string({
+    about: `Host name as it is written, in place of hostname and subdomain; it may have dots and at most ${MAX_KERNEL_NAME} characters. Not with hostNetwork or setHostnameAsFQDN.`,
+    ...KERNEL_NAME_FORM,
+  }),
   hostAliases: list(HOST_ALIAS, { about: "Lines added to its hosts file." }),
   dnsPolicy: oneOf(["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], {
     about:
@@ -217,5 +241,12 @@ const FIELDS = {
   ),
 };
 
-export const POD_SPEC = objectType("PodSpec", FIELDS, { schema: namespacesSchema() });
+export const POD_SPEC = objectType("PodSpec", FIELDS, {
+  schema: namespacesSchema(),
+  check(spec, node) {
+    if (spec.hostnameOverride === undefined) return;
+    for (const key of NOT_WITH_OVERRIDE)
+      if (spec[key]) forbidden(node, key, "may not be set together with `hostnameOverride`");
+  },
+});
 export type PodSpec = Decoded<typeof POD_SPEC>;

@@ -15,9 +15,10 @@ export interface PodHostname {
 const MAX_HOSTNAME = 63;
 const MAX_FQDN = 64;
 
-/** A subdomain counts only if the node has a cluster domain. */
+/** A subdomain counts only if the node has a cluster domain; hostnameOverride is the whole name. */
 export function podHostname({ metadata, spec }: Pod, clusterDomain: string): PodHostname {
-  const { hostname = metadata.name, subdomain = "" } = spec;
+  const { hostname = metadata.name, subdomain = "", hostnameOverride } = spec;
+  if (hostnameOverride !== undefined) return { hostname: hostnameOverride, domain: "" };
   const hasDomain = subdomain !== "" && clusterDomain !== "";
   return {
     hostname: truncated(hostname),

@@ -12,6 +12,11 @@ describe("a pod is called", () => {
     "by its own host name": [{ hostname: "front" }, "front", ""],
     "in its subdomain": [{ subdomain: "sub" }, "web", "sub.shop.svc.cluster.local"],
     "under both": [{ hostname: "front", subdomain: "sub" }, "front", "sub.shop.svc.cluster.local"],
+    "as hostnameOverride alone says": [
+      { hostname: "front", subdomain: "sub", hostnameOverride: "db.plant.example" },
+      "db.plant.example",
+      "",
+    ],
   };
 
   test.each(Object.entries(cases))("%s", (_, [spec, hostname, domain]) => {
@@ -51,6 +56,13 @@ describe("the hostname of the kernel is", () => {
   test("nothing on the host's network, however long the name would be", () => {
     const spec = { ...full, hostNetwork: true, hostname: "h".repeat(63) };
     expect(kernelHostname(of(spec), DOMAIN)).toBe("");
+  });
+
+  test("all 64 characters of hostnameOverride", () => {
+    const hostnameOverride = `${"h".repeat(60)}.abc`;
+    expect(kernelHostname(of({ hostnameOverride, subdomain: "sub" }), DOMAIN)).toBe(
+      hostnameOverride,
+    );
   });
 
   test("a full name of 64 characters, and none of 65", () => {

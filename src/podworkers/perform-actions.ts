@@ -200,6 +200,7 @@ function actionInputOf(
     ...progress,
     signal,
     activeSince: syncState.begin(),
+    podRestarts: syncState.run(desired.pod, observed).podRestarts,
     reserved: syncState.reserved,
     grace: (seconds) => syncState.grace(seconds),
     onHook,
@@ -217,6 +218,12 @@ function startsAnew(action: PodAction): action is Ending {
   );
 }
 
+/** What is stopped has not failed. */
+function isHealthy(action: PodAction): boolean {
+  if (action.type !== "KillContainer") return false;
+  return action.reason === "RestartAllContainers" || startsAnew(action);
+}
+
 /** The restart was ordered when this was decided, and the order has been taken back since. */
 function isWithdrawn(action: PodAction, { ordered }: PodSyncState): boolean {
   if (action.type !== "KillContainer" || action.reason !== "RestartOrdered") return false;
@@ -229,8 +236,8 @@ function note(action: PodAction, { desired, observed, syncState }: PerformInput)
   const killed = new Map(replacedBy(action, observed));
   syncState.writeKills(desired.pod, killed);
   for (const [container, instance] of killed) {
-    if (!startsAnew(action)) syncState.noteKill(container, instance);
-    else syncState.noteRestart(container, instance);
+    if (isHealthy(action)) syncState.noteRestart(container, instance);
+    else syncState.noteKill(container, instance);
     if (startsAnew(action) && action.reason === "ConfigChanged")
       syncState.configRestarting = container;
   }
@@ -255,8 +262,13 @@ function replacedBy(
     .map(({ id, name }) => [name, { id, always: false }]);
 }
 
-/** Replaced under every restart policy. */
-const ALWAYS: readonly KillReason[] = ["ContainerChanged", "RestartOrdered"];
+/** Replaced under every restart policy, and its exit code asks for nothing. */
+const ALWAYS: readonly KillReason[] = [
+  "ContainerChanged",
+  "ConfigChanged",
+  "RestartOrdered",
+  "RestartAllContainers",
+];
 
 function isReplaced(reason: KillReason): boolean {
   return reason !== "Duplicate" && reason !== "NotInSpec";

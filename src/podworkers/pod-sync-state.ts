@@ -25,6 +25,7 @@ import {
   rememberRestart,
   type RestartMemory,
 } from "../runtime/decide/crash-loop-backoff.ts";
+import { podRun, type PodRun } from "../runtime/decide/restart-all-containers.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodAction } from "../runtime/decide/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
@@ -93,17 +94,31 @@ export class PodSyncState {
 
   /** Called before the start, so that a start that fails waits longer too. */
   noteStart({ pod }: DesiredPod, container: string, observed: ObservedPod | undefined): void {
-    if (newestContainer(observed, container)?.state !== "Exited") return;
+    const ended = newestContainer(observed, container);
+    if (ended?.state !== "Exited") return;
+    // It did not fail: it starts again because another container of the pod did.
+    if (this.run(pod, observed).replaced.has(ended.id)) {
+      const memory = this.restarts.get(container);
+      this.restarts.set(container, { ...memory, backoff: undefined, exit: undefined });
+      return;
+    }
     const now = this.#options.clock.monotonic();
     const memory = rememberRestart(this.restarts.get(container), now, this.#policy(pod));
     this.restarts.set(container, memory);
   }
 
+  /** Whether its containers are restarted together. */
+  run(pod: Pod, observed: ObservedPod | undefined): PodRun {
+    return podRun(pod, observed, Object.fromEntries(this.restarts));
+  }
+
   /** Ids of the instances that the agent ended, or is about to end, so that another takes their place. */
-  replaced({ spec }: Pod, observed: ObservedPod | undefined): readonly string[] {
+  replaced(pod: Pod, observed: ObservedPod | undefined): readonly string[] {
+    const { spec } = pod;
+    const run = this.run(pod, observed);
     return allContainers(spec).flatMap((container) => {
       const restarts = restartsAfterKill(spec, container);
-      const killed = this.restarts.get(container.name)?.killed;
+      const { killed } = run.restarts[container.name] ?? {};
       const newest = newestContainer(observed, container.name);
       // Its state is unknown: it is replaced whatever its exit code.
       const unknown = restarts && newest?.state === "Unknown" ? [newest.id] : [];

@@ -91,6 +91,7 @@ export class PodSyncer {
       waiting: Object.fromEntries(syncState.waiting),
       replaced: syncState.replaced(desired.pod, observed),
       starting: [...syncState.starting],
+      restartingAll: syncState.run(desired.pod, observed).sources.length > 0,
     };
     if (failure === undefined) return publisher.publish(desired, observed, facts);
     const { reason: podReason, message: podMessage } = failure;
@@ -140,9 +141,10 @@ export class PodSyncer {
 
   /** A pod whose containers may run only once lost its sandbox before all of them had ended. */
   #judgeSandbox(look: PodLook): void {
-    const { desired, observed } = look;
+    const { desired, observed, syncState } = look;
     const isLost = observed?.sandboxes[0]?.state === "NotReady";
-    if (!isLost || !neverAgain(desired.pod, observed) || this.#isOver(look)) return;
+    const restarts = Object.fromEntries(syncState.restarts);
+    if (!isLost || !neverAgain(desired.pod, observed, restarts) || this.#isOver(look)) return;
     this.#fail(desired, SANDBOX_LOST, "Warning");
   }
 

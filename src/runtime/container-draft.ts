@@ -83,9 +83,9 @@ export class ContainerDrafts {
     own: RunContainerFacts & Pick<ContainerFacts, "image" | "imageVolumes">,
   ): ContainerConfigInit {
     const { configs, files } = this.#options;
-    const { desired, volumes } = input;
+    const { desired, volumes, podRestarts = 0 } = input;
     const terminationLog = configs.terminationLog(desired, container.name, attempt);
-    const facts = { attempt, volumes, terminationLog, ...own };
+    const facts = { attempt, podRestarts, volumes, terminationLog, ...own };
     const config = configs.container(desired, container, facts);
     // Any user of the container may write its termination message.
     files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);

@@ -120,7 +120,7 @@ export class PodRuntime {
     const container = observed?.containers.find((one) => one.id === id);
     if (observed === undefined || container === undefined) return;
     const spec = findContainer(pod.spec, container.name);
-    const seconds = probeGrace(reason, spec) ?? pod.spec.terminationGracePeriodSeconds;
+    const seconds = ownGrace(reason, spec) ?? pod.spec.terminationGracePeriodSeconds;
     const message = killMessage(reason, container.name);
     const order = { pod, grace: grace(seconds), reason, message };
     await this.#options.killer.stopContainer(observed, container, order);
@@ -217,10 +217,12 @@ async function addressesOf(cri: CriClient, sandboxId: string): Promise<readonly 
   }
 }
 
-/** Seconds that a probe sets instead of the pod's own. */
-function probeGrace(reason: KillReason, container: Container | undefined): number | undefined {
+/** Seconds instead of the pod's own. */
+function ownGrace(reason: KillReason, container: Container | undefined): number | undefined {
   if (reason === "LivenessProbe") return container?.livenessProbe?.terminationGracePeriodSeconds;
   if (reason === "StartupProbe") return container?.startupProbe?.terminationGracePeriodSeconds;
+  // kubelet: at once, and without preStop hooks, because the state of the pod is known to be broken.
+  if (reason === "RestartAllContainers") return 0;
   return undefined;
 }
 
@@ -239,6 +241,8 @@ function killMessage(reason: KillReason, name: string): string {
       return `Container ${name} reads a ConfigMap or Secret that has changed, will be restarted`;
     case "RestartOrdered":
       return `Container ${name} was ordered to restart`;
+    case "RestartAllContainers":
+      return `Container ${name} is restarted with all containers of the pod, because one exited with a code whose rule is RestartAllContainers`;
     case "ContainerUnknown":
       return `Container ${name} is in unknown state, will be killed before it starts again`;
     case "SandboxChanged":

@@ -5,6 +5,7 @@ import {
   type ObservedContainer,
   type ObservedPod,
   currentSandbox,
+  isOfThisRun,
 } from "../api/pod/observed-pod.ts";
 import type {
   ContainerState,
@@ -203,13 +204,16 @@ function assumedDone(
   return { ...status, state: { terminated } };
 }
 
-/** In the newest sandbox: in a new one the init containers run again. */
+/** In the newest sandbox and run: in a new one the init containers run again. */
 function isAppCreated(spec: PodSpec, observed: ObservedPod | undefined): boolean {
   const sandbox = currentSandbox(observed);
   const apps = new Set(spec.containers.map(({ name }) => name));
   return (observed?.containers ?? []).some(
-    ({ name, state, sandboxId }) =>
-      apps.has(name) && state !== "Unknown" && (sandbox === undefined || sandboxId === sandbox.id),
+    (one) =>
+      apps.has(one.name) &&
+      one.state !== "Unknown" &&
+      (sandbox === undefined || one.sandboxId === sandbox.id) &&
+      isOfThisRun(observed, one),
   );
 }
 
@@ -244,16 +248,17 @@ function isToStart(
   if (isEnding(facts) || newest?.state === "Running") return false;
   if (state.terminated === undefined) return true;
   if (startsAgain(spec, { container, ended: state.terminated }, facts)) return true;
-  return isPlainInit(spec, container) && isOfEarlierSandbox(newest, observed);
+  return isPlainInit(spec, container) && isOfEarlierRun(newest, observed);
 }
 
-/** In a new sandbox the init containers run again, even if they completed before. */
-function isOfEarlierSandbox(
+/** In a new sandbox, and when all containers are restarted, the init containers run again, even if they completed before. */
+function isOfEarlierRun(
   newest: ObservedContainer | undefined,
   observed: ObservedPod | undefined,
 ): boolean {
   const sandbox = currentSandbox(observed);
   if (newest === undefined || newest.exitCode !== 0) return false;
+  if (!isOfThisRun(observed, newest)) return true;
   return sandbox?.state === "Ready" && newest.sandboxId !== sandbox.id;
 }
 

@@ -1,7 +1,7 @@
 // The PodStatus of one pod from the runtime's state, the agent's facts and the previous status.
 // kubelet: generateAPIPodStatus
 
-import { type ObservedPod, currentSandbox } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, currentSandbox, isOfThisRun } from "../api/pod/observed-pod.ts";
 import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
@@ -30,7 +30,9 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
   const statuses = statusesOf(input);
   const phase = phaseOf(input, statuses);
   const disruption = facts.disruption ?? disruptionOf(previous);
-  const conditions = podConditions({ spec: pod.spec, observed, statuses, phase, disruption });
+  const { restartingAll } = facts;
+  const known = { spec: pod.spec, observed, statuses, phase, disruption, restartingAll };
+  const conditions = podConditions(known);
   return {
     observedGeneration: 1,
     phase,
@@ -73,7 +75,7 @@ function hasAppContainer(spec: Pod["spec"], observed: ObservedPod | undefined): 
   if (observed === undefined || sandbox?.state !== "Ready") return false;
   const apps = new Set(spec.containers.map(({ name }) => name));
   return observed.containers.some(
-    ({ name, sandboxId }) => apps.has(name) && sandboxId === sandbox.id,
+    (one) => apps.has(one.name) && one.sandboxId === sandbox.id && isOfThisRun(observed, one),
   );
 }
 

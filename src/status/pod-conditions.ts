@@ -8,6 +8,7 @@ import type {
   PodPhase,
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { mayRestartAll } from "../api/pod/restart-policy.ts";
 import { isSidecar } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./pod-facts.ts";
@@ -22,6 +23,7 @@ export interface ConditionsInput {
   readonly statuses: PodContainerStatuses;
   readonly phase: PodPhase;
   readonly disruption?: PodFacts["disruption"] | undefined;
+  readonly restartingAll?: boolean | undefined;
 }
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
@@ -39,6 +41,9 @@ export function podConditions(input: ConditionsInput): readonly Untimed[] {
     { type: "Ready", ...ready },
     { type: "ContainersReady", ...ready },
     { type: "PodScheduled", status: "True" },
+    ...(mayRestartAll(input.spec)
+      ? [{ type: "AllContainersRestarting", ...allRestarting(input) } as const]
+      : []),
   ];
   // A changed spec is another pod with another UID: each has one generation.
   return conditions.map((condition) => ({ ...condition, observedGeneration: 1 }));
@@ -109,6 +114,15 @@ function containersReady({ spec, statuses, phase }: ConditionsInput): Verdict {
     ["unknown", missing],
     ["unready", unready],
   ]);
+}
+
+/** kubelet: GenerateAllContainersRestartingCondition */
+function allRestarting({ phase, restartingAll }: ConditionsInput): Verdict {
+  if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
+  if (phase === "Failed") return { status: "False", reason: "PodFailed" };
+  if (restartingAll !== true) return { status: "False" };
+  const message = "a container exited with a code whose restart rule is RestartAllContainers";
+  return { status: "True", reason: "RestartAllContainersStarted", message };
 }
 
 /** False, with the names of the responsible containers, if there are any. */

@@ -26,6 +26,8 @@ export interface PodFacts {
    * Without it such a pod could look finished until the next instance starts.
    */
   readonly replaced?: readonly string[];
+  /** The exit of a container asks for RestartAllContainers, and none has started again yet. */
+  readonly restartingAll?: boolean;
   /** The pod's own reason and message, e.g. `Evicted`, `DeadlineExceeded`. */
   readonly podReason?: string;
   readonly podMessage?: string;

@@ -30,6 +30,12 @@ export const LIFE_PROOFS: readonly Proof[] = [
     title: "Never with a rule that excludes",
   },
   {
+    fields: [`${CONTAINER}.restartPolicyRules.action`],
+    proof: "here",
+    test: "test/e2e/restart-all.test.ts",
+    title: "an exit with its code restarts all containers in their sandbox, and nothing else",
+  },
+  {
     fields: ["pod.spec.restartPolicy"],
     proof: "here",
     test: "test/e2e/restart-policy.test.ts",

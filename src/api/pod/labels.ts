@@ -31,6 +31,8 @@ export const ANNOTATION = {
   bootId: "agent/boot-id",
   /** On containers: `v1:…` of the ConfigMaps and Secrets that it reads through env or subPath; absent = none. */
   configDigest: "agent/config-digest",
+  /** On containers: how often all containers of the pod had been restarted together when this one was made; absent = never. */
+  podRestarts: "agent/pod-restarts",
   /** On the sandbox of a pod with hostUsers: false: the node's ids that it runs as, `<first>:<how many>`. */
   userNamespace: "agent/user-namespace",
   /** On the sandbox: ms of CLOCK_BOOTTIME of that boot at which the pod began there; a later sandbox carries it on. */

@@ -71,6 +71,8 @@ export interface ObservedContainer {
   readonly role?: ContainerRole;
   readonly preStop?: LifecycleHandler;
   readonly ports?: readonly ContainerPort[];
+  /** How often all containers of its pod had been restarted together when it was made; absent = never. */
+  readonly podRestarts?: number;
   /** Grace seconds written on it when it was created; absent = unknown. */
   readonly gracePeriodSeconds?: number;
 }
@@ -113,6 +115,20 @@ export function newestStarted(
   name: string,
 ): ObservedContainer | undefined {
   return observed?.containers.find((one) => one.name === name && one.state !== "Created");
+}
+
+/** How often all containers of the pod were restarted together (RestartAllContainers): the newest restart that has begun. */
+export function podRestarts(observed: ObservedPod | undefined): number {
+  const started = observed?.containers.filter(({ state }) => state !== "Created") ?? [];
+  return started.reduce((most, one) => Math.max(most, one.podRestarts ?? 0), 0);
+}
+
+/** Not from before the newest restart of all containers: what happened before counts as little as in an earlier sandbox. */
+export function isOfThisRun(
+  observed: ObservedPod | undefined,
+  container: ObservedContainer,
+): boolean {
+  return (container.podRestarts ?? 0) >= podRestarts(observed);
 }
 
 /** The newest in which a container has ever run. */

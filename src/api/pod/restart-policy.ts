@@ -1,18 +1,36 @@
 // Decides from its exit code whether a container runs again. kubelet: ContainerShouldRestart
 
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { isSidecar, type RestartPolicy } from "../v1/pod.ts";
+import type { RestartAction } from "../v1/restart-rules.ts";
+import { allContainers, isSidecar, type RestartPolicy } from "../v1/pod.ts";
 import type { Container } from "../v1/container.ts";
 
 /**
- * The first rule that matches, else the container's own policy, else the pod's. A plain init container
- * that ended well has done its work under every policy.
+ * The first rule that matches, else the container's own policy, else the pod's; undefined = it does not run again. A plain
+ * init container that ended well has done its work under every policy and rule: else the pod would never start.
  */
+export function restartActionOf(
+  spec: PodSpec,
+  container: Container,
+  exitCode: number,
+): RestartAction | undefined {
+  const isInit = spec.initContainers.includes(container);
+  if (isInit && exitCode === 0 && !isSidecar(spec, container)) return undefined;
+  const rule = container.restartPolicyRules.find((one) => matches(one.exitCodes, exitCode));
+  if (rule !== undefined) return rule.action;
+  return byPolicy(restartPolicyOf(spec, container), exitCode) ? "Restart" : undefined;
+}
+
+/** Whether another instance follows, alone or with all containers of the pod. */
 export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
-  if (isSidecar(spec, container)) return true;
-  if (spec.initContainers.includes(container) && exitCode === 0) return false;
-  if (container.restartPolicyRules.some((rule) => matches(rule.exitCodes, exitCode))) return true;
-  return byPolicy(restartPolicyOf(spec, container), exitCode);
+  return restartActionOf(spec, container, exitCode) !== undefined;
+}
+
+/** Some exit code of a container restarts all of them. */
+export function mayRestartAll(spec: PodSpec): boolean {
+  return allContainers(spec).some(({ restartPolicyRules }) =>
+    restartPolicyRules.some(({ action }) => action === "RestartAllContainers"),
+  );
 }
 
 /** Whether the pod ends by itself when all goes well. */

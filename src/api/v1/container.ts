@@ -143,7 +143,7 @@ function containerType(kind: Kind): Type<Container> {
   return objectType("Container", fields, {
     schema: restartSchema(kind),
     check(container, node) {
-      judgeRestart(container, { node, kind });
+      judgeRestart(node);
       if (container.securityContext.privileged !== true)
         refuseBidirectional(container.volumeMounts, node);
     },
@@ -161,20 +161,11 @@ function restartSchema(kind: Kind): JsonSchema {
 }
 
 /** k8s: validateContainerRestartPolicy */
-function judgeRestart(
-  { restartPolicy }: Pick<Container, "restartPolicy">,
-  { node, kind }: { readonly node: Node; readonly kind: Kind },
-): void {
+function judgeRestart(node: Node): void {
   const rules = placeOf(node, "restartPolicyRules").value;
   if (!Array.isArray(rules) || rules.length === 0) return;
   if (isUnwritten(node, "restartPolicy"))
     required(node, "restartPolicy", "must specify restartPolicy when restart rules are used");
-  if (kind === "init" && restartPolicy === "Always")
-    forbidden(
-      node,
-      "restartPolicyRules",
-      "may not be set for init containers with restartPolicy=Always",
-    );
 }
 
 export const CONTAINER = containerType("app");

@@ -1,7 +1,6 @@
 // Rules by which the exit code of a container decides whether it is restarted. k8s: validateContainerRestartRules
 
-import { invalidAt, placeOf } from "../decode/field-reader.ts";
-import { supportedBut } from "../decode/field-rules.ts";
+import { invalidAt } from "../decode/field-reader.ts";
 import { converted, fieldOf, judged, objectType, word } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
 import { requiredWord, shortList } from "../schema/values.ts";
@@ -49,30 +48,20 @@ const EXIT_CODES = objectType("ContainerRestartRuleOnExitCodes", {
   }),
 });
 
+const ACTIONS = ["Restart", "RestartAllContainers"] as const;
+export type RestartAction = (typeof ACTIONS)[number];
+
 export interface RestartRule {
-  readonly action: "Restart";
+  readonly action: RestartAction;
   readonly exitCodes: { readonly operator: "In" | "NotIn"; readonly values: readonly number[] };
 }
 
-const ALL_CONTAINERS = "RestartAllContainers";
-const action = requiredWord(word(["Restart"]), "What is done if the rule matches: Restart.");
-
 const RESTART_RULE = converted(
   objectType("ContainerRestartRule", {
-    action: {
-      ...action,
-      rule: supportedBut(
-        {
-          code: "Unsupported",
-          message:
-            "RestartAllContainers does not work on this node; use Restart, which restarts the container alone",
-        },
-        ALL_CONTAINERS,
-      ),
-      // The rule of the field has reported it.
-      read: (node, key) =>
-        placeOf(node, key).value === ALL_CONTAINERS ? undefined : action.read(node, key),
-    } satisfies typeof action,
+    action: requiredWord(
+      word<RestartAction>(ACTIONS),
+      "What is done if the rule matches: Restart, this container; RestartAllContainers, all containers of the pod in its sandbox, from the first init container on, without preStop hooks and grace period.",
+    ),
     exitCodes: fieldOf(EXIT_CODES)({
       about: "Exit codes that the rule matches.",
       required: "must be specified",

@@ -28,6 +28,8 @@ export interface ContainerConfigFacts
   readonly env: readonly EnvEntry[];
   /** Digest of what it reads of ConfigMaps and Secrets; absent = it reads nothing. */
   readonly configDigest?: string;
+  /** How often all containers of the pod were restarted together; absent = never. */
+  readonly podRestarts?: number;
   readonly instance: string;
   readonly cgroupVersion: 1 | 2;
   /** The node's memory in bytes. */
@@ -71,13 +73,18 @@ export function containerConfig(
 function annotationsOf(
   { pod, containerHashes }: DesiredPod,
   container: Container,
-  { attempt, configDigest }: Pick<ContainerConfigFacts, "attempt" | "configDigest">,
+  {
+    attempt,
+    configDigest,
+    podRestarts = 0,
+  }: Pick<ContainerConfigFacts, "attempt" | "configDigest" | "podRestarts">,
 ): Record<string, string> {
   const { name, terminationMessagePath, terminationMessagePolicy } = container;
   const hash = containerHashes[name];
   return {
     ...(hash === undefined ? {} : { [ANNOTATION.containerHash]: hash }),
     ...(configDigest === undefined ? {} : { [ANNOTATION.configDigest]: configDigest }),
+    ...(podRestarts === 0 ? {} : { [ANNOTATION.podRestarts]: String(podRestarts) }),
     [ANNOTATION.restartCount]: String(attempt),
     [ANNOTATION.gracePeriod]: String(pod.spec.terminationGracePeriodSeconds),
     [ANNOTATION.terminationMessagePath]: terminationMessagePath,

@@ -27,6 +27,7 @@ export interface SandboxAttempt {
 export type ContainerFacts = Pick<
   ContainerConfigFacts,
   | "attempt"
+  | "podRestarts"
   | "image"
   | "volumes"
   | "env"
@@ -77,6 +78,8 @@ export interface ActionInput {
   readonly observed: ObservedPod | undefined;
   readonly sandbox: SandboxRef | undefined;
   readonly activeSince: number;
+  /** Of the run that was decided on; absent = its containers were never restarted together. */
+  readonly podRestarts?: number;
   readonly volumes: ReadonlyMap<string, string>;
   /** By container, if fetching has begun already. */
   readonly images: ImageRefs;

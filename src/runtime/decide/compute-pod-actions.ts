@@ -11,6 +11,7 @@ import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
 import { configActions, requestedActions } from "./restart-on-config-change.ts";
 import { initActions } from "./init-actions.ts";
+import { podRun, restartAllActions } from "./restart-all-containers.ts";
 import { isFinished, isLive, usableSandbox } from "../observe/newest.ts";
 import type { ActionContext, KillReason, PodAction, InSandbox } from "./pod-action.ts";
 
@@ -24,10 +25,14 @@ export function computePodActions(
   context: ActionContext,
 ): readonly PodAction[] {
   if (context.failed !== undefined) return killPod(observed, context.failed);
+  const run = podRun(pod, observed, context.restarts);
+  const before = restartAllActions(observed, run, context);
+  if (before.length > 0) return before;
   const sandbox = usableSandbox(pod, observed);
+  const ofRun = { ...context, restarts: run.restarts };
   return sandbox === undefined || observed === undefined
-    ? withoutSandbox(pod, observed, context)
-    : inSandbox(pod, { observed, sandbox, context });
+    ? withoutSandbox(pod, observed, ofRun)
+    : inSandbox(pod, { observed, sandbox, context: ofRun, podRestarts: run.podRestarts });
 }
 
 function withoutSandbox(
@@ -37,7 +42,7 @@ function withoutSandbox(
 ): readonly PodAction[] {
   if (isFinished(pod, observed, context.restarts)) return killPod(observed, "Finished");
   const kills = killPod(observed, "SandboxChanged");
-  if (neverAgain(pod, observed)) return kills;
+  if (neverAgain(pod, observed, context.restarts)) return kills;
   const apps = appsOf(pod, observed, context);
   // What ran may run only once, and the rest has ended for good: a new sandbox would stay empty.
   if (apps.length === 0) return kills;
@@ -51,8 +56,14 @@ function withoutSandbox(
  * A pod whose containers may run only once does not get a second sandbox after they did.
  * kubelet: "Should not restart the pod", attempt ≠ 0 with container statuses
  */
-export function neverAgain(pod: Pod, observed: ObservedPod | undefined): boolean {
+export function neverAgain(
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  restarts: ActionContext["restarts"],
+): boolean {
   if (observed === undefined || observed.sandboxes.length === 0) return false;
+  // All of them were about to start again.
+  if (podRun(pod, observed, restarts).sources.length > 0) return false;
   if (usableSandbox(pod, observed) !== undefined) return false;
   const mayRunAgain = allContainers(pod.spec).some(
     (container) => !isSidecar(pod.spec, container) && restartsAfterKill(pod.spec, container),

@@ -64,9 +64,12 @@ function isDone(pod: Pod, container: Container, facts: InSandbox): boolean {
 
 function instanceHere(
   container: Container,
-  { observed, sandbox }: InSandbox,
+  { observed, sandbox, podRestarts }: InSandbox,
 ): ObservedContainer | undefined {
   return observed.containers.find(
-    ({ name, sandboxId }) => name === container.name && sandboxId === sandbox.id,
+    (one) =>
+      one.name === container.name &&
+      one.sandboxId === sandbox.id &&
+      (one.podRestarts ?? 0) >= podRestarts,
   );
 }

@@ -11,6 +11,7 @@ export type KillReason =
   | "ContainerChanged"
   | "ConfigChanged"
   | "RestartOrdered"
+  | "RestartAllContainers"
   | "NotInSpec"
   | "Duplicate"
   | "Finished"
@@ -49,6 +50,8 @@ export interface InSandbox {
   /** The sandbox in which the containers run: what happened in an earlier one does not count. */
   readonly sandbox: ObservedSandbox;
   readonly context: ActionContext;
+  /** Of `PodRun`: instances made before it are of an earlier run, which does not count either. */
+  readonly podRestarts: number;
 }
 
 export interface ActionContext {

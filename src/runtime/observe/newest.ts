@@ -5,6 +5,7 @@ import {
   type ObservedContainer,
   type ObservedPod,
   type ObservedSandbox,
+  isOfThisRun,
   lastUsedSandbox,
   newestContainer,
 } from "../../api/pod/observed-pod.ts";
@@ -48,7 +49,7 @@ export function isFinished(
   const ended = (container: Container): ObservedContainer | undefined => {
     const exited = newestContainer(observed, container.name);
     const memory = restarts[container.name];
-    if (exited?.state !== "Exited") return undefined;
+    if (exited?.state !== "Exited" || !isOfThisRun(observed, exited)) return undefined;
     return shouldRestart(pod.spec, { container, exited, memory }) ? undefined : exited;
   };
   const { initContainers, containers } = pod.spec;
@@ -61,7 +62,9 @@ export function isFinished(
 function ranInLastSandbox(observed: ObservedPod | undefined, container: string): boolean {
   const last = lastUsedSandbox(observed);
   const own = observed?.containers.filter(({ name }) => name === container) ?? [];
-  return own.some(({ sandboxId, state }) => sandboxId === last?.id && state !== "Created");
+  return own.some(
+    (one) => one.sandboxId === last?.id && one.state !== "Created" && isOfThisRun(observed, one),
+  );
 }
 
 /**

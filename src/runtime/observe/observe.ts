@@ -99,6 +99,8 @@ export function observedContainer(
   const configDigest = status.annotations[ANNOTATION.configDigest];
   const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
   const gracePeriodSeconds = Number.isSafeInteger(grace) && grace >= 0 ? grace : undefined;
+  const together = Number.parseInt(status.annotations[ANNOTATION.podRestarts] ?? "", 10);
+  const podRestarts = Number.isSafeInteger(together) && together > 0 ? together : undefined;
   return {
     ...listed,
     state: stateOf(status.state),
@@ -115,6 +117,7 @@ export function observedContainer(
     ...withoutUndefined({
       configDigest,
       gracePeriodSeconds,
+      podRestarts,
       user: userOf(status),
       recursiveReadOnly: recursiveMounts(status),
     }),

@@ -69,7 +69,7 @@ describe("a pod whose actions are performed", () => {
         const model = new PodModel(pod, rolled);
         liveThrough(model);
         settle(model);
-        if (model.isOver || neverAgain(pod, model.observed)) {
+        if (model.isOver || neverAgain(pod, model.observed, {})) {
           if (model.isOver) expect(model.alive).toEqual([]);
           if (model.isOver) expect(model.sandboxes.filter((s) => s.state === "Ready")).toEqual([]);
           return;

@@ -3,6 +3,7 @@ import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { RestartPolicy } from "../../../../src/api/v1/pod.ts";
 import {
   exitMayBeLast,
+  restartActionOf,
   restartPolicyOf,
   restartsAfter,
   restartsAfterKill,
@@ -139,6 +140,24 @@ describe("a container runs again", () => {
     expect(exitMayBeLast(...specOf({ pod: "Never", own: "Always" }))).toBe(false);
     expect(exitMayBeLast(...specOf({ pod: "Never", own: "Always", init: true }))).toBe(false);
   });
+});
+
+test("the first rule that matches says whether all containers restart", () => {
+  const rules = [
+    { action: "Restart", exitCodes: In(41) },
+    { action: "RestartAllContainers", exitCodes: In(41, 42) },
+  ] as const;
+  const actionsOf = (place: "containers" | "initContainers", policy: RestartPolicy) => {
+    const container = aContainer("c", { restartPolicy: policy, restartPolicyRules: rules });
+    const { spec } = aPod({ [place]: [container] });
+    return [0, 1, 41, 42].map((code) => restartActionOf(spec, container, code));
+  };
+  const asked = ["Restart", "RestartAllContainers"] as const;
+  expect(actionsOf("containers", "Never")).toEqual([undefined, undefined, ...asked]);
+  expect(actionsOf("initContainers", "Never")).toEqual([undefined, undefined, ...asked]);
+  expect(actionsOf("initContainers", "OnFailure")).toEqual([undefined, "Restart", ...asked]);
+  // A sidecar restarts alone after any other code.
+  expect(actionsOf("initContainers", "Always")).toEqual(["Restart", "Restart", ...asked]);
 });
 
 test("a container's own policy outweighs the pod's", () => {

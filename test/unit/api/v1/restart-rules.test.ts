@@ -36,6 +36,16 @@ describe("a container's own restart policy", () => {
     expect(spec.initContainers[0]?.restartPolicyRules).toEqual([RULE]);
   });
 
+  test.each(["Restart", "RestartAllContainers"] as const)(
+    "of a sidecar may have rules that %s",
+    (action) => {
+      const rule = { ...RULE, action };
+      const written = { restartPolicy: "Always", restartPolicyRules: [rule] };
+      const spec = specOf(writtenPod(withInit(written)));
+      expect(spec.initContainers[0]?.restartPolicyRules).toEqual([rule]);
+    },
+  );
+
   test("may stand beside an empty list of rules, as may none", () => {
     expect(containerOf({ restartPolicyRules: [] })?.restartPolicyRules).toEqual([]);
     expect(containerOf(rules())?.restartPolicyRules).toEqual([]);
@@ -44,7 +54,7 @@ describe("a container's own restart policy", () => {
 
 test("every rule Kubernetes allows is read as it is written", () => {
   const rule = fc.record({
-    action: fc.constant("Restart" as const),
+    action: fc.constantFrom("Restart" as const, "RestartAllContainers" as const),
     exitCodes: fc.record({
       operator: fc.constantFrom("In" as const, "NotIn" as const),
       values: fc.uniqueArray(fc.nat(255), { minLength: 1, maxLength: 255 }),

@@ -11,6 +11,7 @@
 //             ─▶ publish-status ─▶ status/status-manager ─▶ upstream/upstream
 
 import type { DesiredState } from "../api/pod/desired-pod.ts";
+import type { SourceName } from "../api/pod/labels.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
@@ -22,6 +23,8 @@ import { Redactor } from "../node/redact.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
+import { documentHand, type Hand } from "../store/start-guard/hand.ts";
+import { StartGuard, type Held } from "../store/start-guard/start-guard.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claim-directory.ts";
 import { Volumes } from "../volume/volume-manager.ts";
@@ -49,6 +52,7 @@ export class Agent {
   readonly #sources: Sources;
   readonly #view: NodeView;
   readonly #idle: IdleMemory;
+  readonly #guard: StartGuard;
   readonly #loops: readonly Loop[];
 
   constructor(options: AgentOptions) {
@@ -68,6 +72,13 @@ export class Agent {
     const events = new EventRecorder({ ...node, redact, onFlushed: upstream.wake });
     this.#events = events;
     const { record } = events;
+    const guard = new StartGuard({
+      ...edges,
+      hands: edges.store.hands,
+      onWait: (hand, message) => events.waits(hand, message),
+      onChange: upstream.changed,
+    });
+    this.#guard = guard;
 
     const lifecycle = buildLifecycle({ ...node, pods, onPodChanged: loop.podChanged });
     const runtime = new RuntimeWatch({
@@ -93,6 +104,7 @@ export class Agent {
     const sources = buildSources({
       ...node,
       rollouts,
+      guard,
       emit: loop.snapshot,
       onState: upstream.changed,
       onFleet: fleet.set,
@@ -108,6 +120,7 @@ export class Agent {
       lifecycle,
       runtime,
       record,
+      guard,
       onPodChanged: loop.podChanged,
       onPodGone: () => {
         if (loop.hasApplied) rollouts.forgetGone();
@@ -133,6 +146,7 @@ export class Agent {
       runtime,
       events,
       upstream,
+      guard,
       loop,
       claims: new Claims({ ...config, ...edges }),
       health: [runtime, lifecycle, loop],
@@ -146,11 +160,12 @@ export class Agent {
       trust,
       events,
       rollouts,
+      guard,
       port: upstream,
       signal,
     });
 
-    const handler = syncHandler({ state, runner, events, upstream });
+    const handler = syncHandler({ state, runner, events, upstream, guard });
     const housekeeping = new Housekeeping({
       ...edges,
       volumes: new Volumes({ ...edges, stateDir: config.stateDir }),
@@ -186,6 +201,7 @@ export class Agent {
     this.#idle.changed();
     try {
       await Promise.all(this.#loops.map((loop) => loop.run(this.#stop.signal)));
+      this.#guard.stopped();
     } finally {
       stop();
       documents?.[Symbol.dispose]();
@@ -193,6 +209,7 @@ export class Agent {
       this.#state.rollouts[Symbol.dispose]();
       this.#events[Symbol.dispose]();
       this.#idle[Symbol.dispose]();
+      this.#guard[Symbol.dispose]();
     }
   }
 }
@@ -202,25 +219,44 @@ interface SyncedRooms {
   readonly runner: PodRunner;
   readonly events: EventRecorder;
   readonly upstream: UpstreamPort;
+  readonly guard: StartGuard;
 }
 
 /** What the loop does with the rooms. */
-function syncHandler({ state, runner, events, upstream }: SyncedRooms): SyncHandler {
+function syncHandler({ state, runner, events, upstream, guard }: SyncedRooms): SyncHandler {
   const { written, desired } = state;
   const { workers } = runner;
+  /** Of documents that were not applied yet, by source. */
+  const adopted = new Map<SourceName, Hand>();
   return {
     onSnapshot: (snapshot) => {
+      const { source, document } = snapshot;
+      adopted.delete(source);
+      const { digest } = document ?? {};
+      if (digest !== undefined) adopted.set(source, documentHand(source, digest));
+      using _ = holdAll(guard, adopted);
       desired.setSnapshot(snapshot);
       upstream.changed();
     },
     mayApply: () => written.sourcesReady(),
     apply: () => {
+      using held = holdAll(guard, adopted);
       const merged = desired.merge();
       events.rejected(merged.rejected);
       workers.apply(merged);
+      held.settle();
+      adopted.clear();
       upstream.changed();
     },
     notify: (uid: PodUID) => workers.notify(uid),
     review: () => desired.review(),
+  };
+}
+
+function holdAll(guard: StartGuard, hands: ReadonlyMap<SourceName, Hand>): Held {
+  const held = [...hands.values()].map((hand) => guard.hold(hand));
+  return {
+    settle: () => held.forEach((one) => one.settle()),
+    [Symbol.dispose]: () => held.forEach((one) => one[Symbol.dispose]()),
   };
 }

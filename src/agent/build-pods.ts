@@ -43,6 +43,8 @@ import { isStatic } from "../source/object-access.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
 import type { ClaimUser } from "../volume/claim-directory.ts";
 import { downwardFiles } from "../volume/projection.ts";
+import { podHand } from "../store/start-guard/hand.ts";
+import { UNGUARDED, type WorkGuard } from "../store/start-guard/start-guard.ts";
 
 interface LifecycleOptions {
   readonly edges: Edges;
@@ -75,6 +77,8 @@ export interface PodsOptions
   >;
   readonly ensureImage: EnsureImage;
   readonly record: RecordEvent;
+  /** Absent = nothing waits. */
+  readonly guard?: WorkGuard;
   readonly signal: AbortSignal;
 }
 
@@ -86,6 +90,7 @@ export interface PodRunner {
 
 export function buildPods(options: PodsOptions): PodRunner {
   const { edges, config, pods, configs, volumes, record, lifecycle, signal } = options;
+  const { guard = UNGUARDED } = options;
   const { clock, files, store } = edges;
   const { cache, statuses, workers } = pods;
   const { onStatusChanged, onPodGone } = options;
@@ -93,7 +98,7 @@ export function buildPods(options: PodsOptions): PodRunner {
   signal.addEventListener("abort", () => prober[Symbol.dispose](), { once: true });
   const publisher = new StatusPublisher({ ...options, ...pods, prober, clock });
   const { performer, killer } = buildRuntime(options);
-  const observing = { cache, lifecycle, publisher };
+  const observing = { cache, lifecycle, publisher, guard };
   const syncer = new PodSyncer({
     ...edges,
     ...observing,
@@ -116,6 +121,7 @@ export function buildPods(options: PodsOptions): PodRunner {
     syncer,
     terminator,
     publisher,
+    guard,
     record,
     maxBackoffMs: config.maxContainerRestartPeriodMs,
     fetchImages,
@@ -231,6 +237,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     isHeld: (pod) => rollouts.isHeld(pod),
     requireConfig: (wanted) => {
       const facts = { objects: desired.objectsFor(wanted), allocatable, nodeName, volumes };
+      using _ = options.guard?.hold(podHand(wanted.pod.metadata));
       requireConfig(wanted.pod, facts);
     },
   });

@@ -8,6 +8,7 @@ import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-sour
 import { FileSource } from "../source/file/file-source.ts";
 import type { NodeViewOptions } from "../node/node-view.ts";
 import { Trust } from "../trust/trust.ts";
+import type { StartGuard, WorkGuard } from "../store/start-guard/start-guard.ts";
 import { guardedDirectories } from "../source/policy/host-paths-and-devices.ts";
 
 interface SourcesOptions
@@ -15,6 +16,7 @@ interface SourcesOptions
     Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
     Pick<MqttSourceOptions, "onFleet"> {
   readonly rollouts: Pick<Rollouts, "hasFailed">;
+  readonly guard: WorkGuard & Pick<StartGuard, "judged">;
   /** Receives every snapshot, in order. */
   readonly emit: (snapshot: SourceSnapshot) => void;
   /** The answer to a document, or a condition, has changed. */
@@ -29,9 +31,10 @@ export interface Sources {
 }
 
 export function buildSources(options: SourcesOptions): Sources {
-  const { edges, config, nodeName, emit } = options;
+  const { edges, config, nodeName, emit, guard } = options;
   const files = new FileSource({
     ...edges,
+    guard,
     directory: config.staticPodPath,
     lastGood: edges.store.lastGood,
     nodeName,
@@ -58,7 +61,7 @@ function buildTrust({ edges, config, nodeName: node, onState }: SourcesOptions):
 }
 
 function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | undefined {
-  const { edges, config, nodeName, version, rollouts, emit, onState, onFleet } = options;
+  const { edges, config, nodeName, version, rollouts, emit, onState, onFleet, guard } = options;
   const { mqtt, clusterDNS } = config;
   if (mqtt === undefined) return undefined;
   const { fleet, podPolicy: policy, requireDigest } = mqtt;
@@ -66,6 +69,8 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
     ...edges,
     ...withoutUndefined({ fleet, onFleet, groups: mqtt.groups }),
     documents: edges.store.documents,
+    guard,
+    onJudged: () => guard.judged(),
     node: nodeName,
     topicRoot: mqtt.topicRoot,
     facts: {

@@ -6,6 +6,7 @@ import type { EventRecorder } from "../node/event-recorder.ts";
 import type { NodeView, NodeViewOptions } from "../node/node-view.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
+import type { StartGuard } from "../store/start-guard/start-guard.ts";
 import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 
 interface BuildUpstreamOptions
@@ -17,6 +18,7 @@ interface BuildUpstreamOptions
   readonly events: Pick<EventRecorder, "connected" | "denied">;
   readonly rollouts: Pick<Rollouts, "reached">;
   readonly port: UpstreamPort;
+  readonly guard: Pick<StartGuard, "subscribed">;
   readonly signal: AbortSignal;
 }
 
@@ -51,6 +53,7 @@ export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefin
     },
     onConverged: (source, generation) => documents?.observed(source, generation),
     onSession: (session, number) => {
+      options.guard.subscribed();
       events.connected();
       commands.connected(session, number);
     },

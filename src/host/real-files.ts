@@ -53,6 +53,7 @@ export function realFiles(): Files {
     tail: attempt("read", (path, maxBytes) => readPart(path, undefined, maxBytes)),
     writeAtomic: attempt("write", writeAtomic),
     writeLazily: attempt("write", writeLazily),
+    writeInPlace: attempt("write", writeInPlace),
     readLink: attempt("look at", (path) => ignoring(NO_LINK, () => readlinkSync(path))),
     makeLink: attempt("link", (path, target) => symlinkSync(target, path)),
     makeDirectory: attempt("create the directory", makeDirectory),
@@ -206,16 +207,24 @@ function writeLazily(path: string, data: Data, mode: number): void {
   }
 }
 
+function writeInPlace(path: string, data: Data, mode: number): void {
+  closing(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, mode), (fd) => writeAll(fd, data));
+}
+
+function writeAll(fd: number, data: Data): void {
+  const bytes = Buffer.from(data);
+  for (let written = 0; written < bytes.length;)
+    written += writeSync(fd, bytes, written, bytes.length - written, written);
+}
+
 function writeNew(
   path: string,
   data: Data,
   { mode, sync }: { readonly mode: number; readonly sync: boolean },
 ): void {
-  const bytes = Buffer.from(data);
   closing(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode), (fd) => {
     fchmodSync(fd, mode);
-    for (let written = 0; written < bytes.length;)
-      written += writeSync(fd, bytes, written, bytes.length - written);
+    writeAll(fd, data);
     if (sync) fsyncSync(fd);
   });
 }

@@ -21,6 +21,11 @@ export interface PlainFiles {
   read(path: string, maxBytes: number): Uint8Array;
   /** Temp name in the same directory, fsync, rename, fsync of the directory. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
+  /**
+   * Writes over the beginning of a file, which it creates if there is none, without fsync. The file never becomes
+   * shorter. What was written survives the end of the process, but not that of the machine.
+   */
+  writeInPlace(path: string, data: Uint8Array | string, mode: number): void;
   makeDirectory(path: string, mode: number): void;
   /** chmod, not subject to the umask. */
   setMode(path: string, mode: number): void;

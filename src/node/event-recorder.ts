@@ -14,6 +14,8 @@ import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/event-correlator.ts";
 import { EventUplink } from "../upstream/report/publish-events.ts";
 import type { Edges } from "../edges.ts";
+import type { Hand } from "../store/start-guard/hand.ts";
+import { START_GUARD } from "../store/start-guard/start-guard.ts";
 
 export interface EventRecorderOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
@@ -72,6 +74,15 @@ export class EventRecorder implements Disposable {
   /** The broker refuses what is published on `topic`. */
   denied(topic: string, why: string): void {
     this.#node("Warning", "PublishDenied", `${topic} ${why}; it is retried in an hour`);
+  }
+
+  /** Work in whose hand the agent has ended twice waits. */
+  waits({ kind, id, name }: Hand, message: string): void {
+    const isOfPod = kind === "Pod" || kind === "Removal";
+    if (!isOfPod) return this.#node("Warning", START_GUARD, message);
+    const [namespace = "", pod = ""] = name.split("/");
+    const object = { kind: "Pod", namespace, name: pod, uid: id };
+    this.record({ type: "Warning", reason: START_GUARD, message, object });
   }
 
   /** A session with the broker is about to publish the outbox. */

@@ -36,6 +36,7 @@ import { trustView, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 import type { SourceName } from "../api/pod/labels.ts";
+import type { StartGuard } from "../store/start-guard/start-guard.ts";
 
 export interface NodeViewOptions {
   readonly edges: Edges;
@@ -61,6 +62,7 @@ export interface NodeViewOptions {
   readonly documents: Pick<MqttSource, "states" | "forgetVersion" | "judgeAgain"> | undefined;
   readonly trust: Pick<Trust, "conditions" | "look" | "lastRejected" | "reset">;
   readonly upstream: Pick<UpstreamPort, "bytes" | "conditions">;
+  readonly guard: Pick<StartGuard, "conditions">;
   /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
   readonly loop: { readonly hasApplied: boolean };
   /** Each returns the sentence for /healthz; undefined = healthy. */
@@ -227,7 +229,7 @@ export class NodeView {
 
   #nodeStatus(): NodeStatus {
     const { edges, version, config, runtime, addresses } = this.#options;
-    const { conditions, trust, documents, upstream } = this.#options;
+    const { conditions, trust, documents, upstream, guard } = this.#options;
     const { machine, bootId } = edges;
     this.#status = nodeStatus({
       machine,
@@ -239,6 +241,7 @@ export class NodeView {
       problems: this.healthProblems(),
       extraConditions: [
         ...conditions,
+        ...guard.conditions(),
         ...trust.conditions(),
         ...timeConditions(edges, documents?.states() ?? []),
         ...upstream.conditions(),

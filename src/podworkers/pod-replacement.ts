@@ -19,6 +19,8 @@ import {
   type WorkerRegistry,
 } from "./pods.ts";
 import { aborted } from "../lib/clock.ts";
+import { podHand } from "../store/start-guard/hand.ts";
+import { START_GUARD, type WorkGuard } from "../store/start-guard/start-guard.ts";
 
 export interface PodReplacementOptions {
   readonly pods: Pods;
@@ -32,6 +34,7 @@ export interface PodReplacementOptions {
   /** Writes the removals to the database and starts them. */
   readonly remove: (removals: readonly Removal[]) => void;
   readonly syncer: Pick<PodSyncer, "publishCached">;
+  readonly guard: WorkGuard;
   readonly onChange: (uid: PodUID) => void;
 }
 
@@ -70,6 +73,10 @@ export class PodReplacement {
 
   /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
   async clearName(own: PodWorker, signal: AbortSignal): Promise<boolean> {
+    return !this.#isSuspect(own, signal) && (await this.#clearOthers(own, signal));
+  }
+
+  async #clearOthers(own: PodWorker, signal: AbortSignal): Promise<boolean> {
     if (!this.#workers.isCurrent(own)) return this.#workers.exists(own) && !this.#mustWait(own);
     if (this.#mustWait(own)) return false;
     const others = this.#others(own);
@@ -105,6 +112,28 @@ export class PodReplacement {
     await Promise.race([Promise.all(ends), aborted(signal)]);
     this.#workers.clearPending(own.uid);
     return !signal.aborted && this.#workers.isCurrent(own);
+  }
+
+  /** A pod whose syncs have ended the agent twice waits (start-guard); what runs of it, or before it, runs on. */
+  #isSuspect(own: PodWorker, signal: AbortSignal): boolean {
+    const { desired } = own;
+    if (desired === undefined) return false;
+    const { guard, syncer } = this.#options;
+    const hand = podHand(own);
+    const message = guard.waits(hand);
+    const isNoted = this.#workers.pending(own.uid)?.reason === START_GUARD;
+    if (message === undefined) {
+      if (!isNoted) return false;
+      this.#workers.clearPending(own.uid);
+      own.syncState.forgetPodFailure();
+      return false;
+    }
+    if (!isNoted) {
+      this.#note(own, new AgentError({ reason: START_GUARD, message }));
+      void guard.free(hand, signal).then((isFree) => isFree && own.notify());
+    }
+    syncer.publishCached(desired, own.syncState);
+    return true;
   }
 
   /** A pod that has not begun in this boot waits for its dependencies; until then the pod that runs under its name runs on. */

@@ -14,6 +14,8 @@ import type { Volumes } from "../volume/volume-manager.ts";
 import { nameOf } from "./plan-workers.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { StatusPublisher } from "./publish-status.ts";
+import { removalHand } from "../store/start-guard/hand.ts";
+import type { WorkGuard } from "../store/start-guard/start-guard.ts";
 
 export interface PodTerminatorOptions extends Pick<Edges, "clock" | "log" | "cri"> {
   readonly killer: PodKiller;
@@ -22,6 +24,7 @@ export interface PodTerminatorOptions extends Pick<Edges, "clock" | "log" | "cri
   readonly cleanup: Pick<PodCleanup, "cleanUp">;
   readonly store: Pick<Store, "failures" | "killed" | "removals">;
   readonly publisher: Pick<StatusPublisher, "publishTerminating">;
+  readonly guard: WorkGuard;
 }
 
 export interface Ending {
@@ -47,8 +50,8 @@ export class PodTerminator {
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
   async terminate(ending: Ending, gone: () => void): Promise<void> {
-    const { cri, clock, lifecycle, log, volumes, cleanup, publisher, store } = this.#options;
-    const { removal, why, desired } = ending;
+    const { cri, lifecycle, log, publisher, store } = this.#options;
+    const { removal, desired } = ending;
     const pod = nameOf(removal);
     const observed = await lifecycle.look(removal.uid);
     if (desired !== undefined) publisher.publishTerminating(desired);
@@ -62,15 +65,28 @@ export class PodTerminator {
         throw new Error("the runtime still shows something of the pod");
     }
     this.#stuckSince.delete(removal.uid);
-    // In steps, between which other pods are synced.
-    for (const _ of volumes.emptyLargeVolumes(removal.uid)) await clock.sleep(0);
-    cleanup.cleanUp({ ...removal, why: why() });
+    await this.#cleanUp(ending, gone);
     store.failures.forget(removal.uid);
     store.killed.forget(removal.uid);
     // The removal's row is deleted last: from then on the UID may start again.
     store.removals.settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
+  }
+
+  /** A clean-up that has ended the agent twice waits (start-guard); a successor of another UID does not. */
+  async #cleanUp({ removal, why }: Ending, gone: () => void): Promise<void> {
+    const { clock, volumes, cleanup, guard } = this.#options;
+    const hand = removalHand(removal);
+    if (guard.waits(hand) !== undefined) {
+      gone();
+      await guard.free(hand);
+    }
+    using held = guard.hold(hand);
+    // In steps, between which other pods are synced.
+    for (const _ of volumes.emptyLargeVolumes(removal.uid)) await clock.sleep(0);
+    cleanup.cleanUp({ ...removal, why: why() });
+    held.settle();
   }
 
   async #stop(observed: ObservedPod, { desired, grace }: Ending, gone: () => void): Promise<void> {

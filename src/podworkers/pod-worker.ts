@@ -13,6 +13,8 @@ import { nameOf, type PodIdentity } from "./plan-workers.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 import { SyncBackoff } from "./sync-backoff.ts";
+import { podHand } from "../store/start-guard/hand.ts";
+import type { WorkGuard } from "../store/start-guard/start-guard.ts";
 
 interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log"> {
   /** undefined for a pod that only the runtime has: it can only be removed. */
@@ -21,6 +23,7 @@ interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" |
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
   readonly publisher: Pick<StatusPublisher, "publishTerminating">;
+  readonly guard: WorkGuard;
   /** Resolves true when nothing of another UID with this name is left; false = this pod must not act. */
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }
@@ -158,7 +161,10 @@ export class PodWorker {
     try {
       if (!(await this.#options.clearName(this, signal))) return undefined;
       this.#isActing = true;
+      using held = this.#options.guard.hold(podHand(this));
       const outcome = await this.#options.syncer.sync(desired, this.syncState, signal);
+      // Not after a failure: the next sync may come to what this one did not.
+      if (outcome.error === undefined && !outcome.progressed) held.settle();
       if (signal.aborted) return undefined;
       return this.#next(outcome);
     } catch (error) {

@@ -10,6 +10,7 @@ import { nameOf } from "./plan-workers.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { CONFIG_ERROR } from "../lib/errors.ts";
+import { START_GUARD } from "../store/start-guard/start-guard.ts";
 
 export interface Pods {
   /** The runtime's state. */
@@ -46,7 +47,7 @@ export const PULLING = { reason: "Pulling", message: "pulling the images of the 
 export const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
 export const DEPENDENCY = "DependencyNotReady";
 /** A pod that waits for one of these pulls no image. */
-const NOT_PULLING = [STOPPING.reason, DEPENDENCY, CONFIG_ERROR];
+const NOT_PULLING = [STOPPING.reason, DEPENDENCY, CONFIG_ERROR, START_GUARD];
 
 /** One worker per pod UID. Only PodWorkers adds and removes; only PodReplacement changes what is pending. */
 export class WorkerRegistry {

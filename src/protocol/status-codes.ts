@@ -13,6 +13,7 @@ export const DOCUMENT_REFUSALS = {
   413: "The document is too large.",
   417: "The document is empty, or nothing in it runs on a node; if that is meant, it needs allowEmpty: true.",
   500: "The document could not be stored. Tried again without intervention.",
+  503: "The agent has ended twice while it worked on this document. Tried again without intervention, after a pause.",
   507: "The disk is full. Tried again without intervention.",
 } as const;
 export type RefusalCode = keyof typeof DOCUMENT_REFUSALS;

@@ -19,6 +19,7 @@ import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./seal-secrets.ts";
 import { loadSecretKey } from "./secret-key.ts";
 import type { PlainFiles } from "../lib/plain-files.ts";
+import { HandsRecord } from "./start-guard/hands-record.ts";
 import { TrustFile } from "./trust-file.ts";
 
 export interface StoreOptions {
@@ -49,6 +50,8 @@ export class Store implements Disposable {
   readonly rollouts: Rollouts;
   readonly holds: Holds;
   readonly trust: TrustFile;
+  /** What is in hand, and the deaths of earlier processes. */
+  readonly hands: HandsRecord;
   readonly outbox: Outbox;
   readonly commands: Commands;
   readonly responses: Responses;
@@ -99,6 +102,8 @@ export class Store implements Disposable {
     const path = join(options.stateDir, "trust.json");
     const holdsSigned = this.documents.holdsSigned();
     this.trust = new TrustFile({ meta, files: options.files, path, holdsSigned });
+    const inHand = join(options.stateDir, "in-hand");
+    this.hands = new HandsRecord({ ...options, meta, path: inHand });
     const caps = options.eventCaps;
     this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
   }

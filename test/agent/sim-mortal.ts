@@ -60,6 +60,10 @@ export class Mortal {
     if (!this.act()) throw new Dead();
   }
 
+  mustLive(): void {
+    if (!this.alive) throw new Dead();
+  }
+
   cri(cri: CriClient): CriClient {
     return new Proxy(cri, {
       get: (target, name): unknown => {
@@ -100,7 +104,9 @@ export class Mortal {
         const member: unknown = Reflect.get(files, name, files);
         if (typeof member !== "function") return member;
         return (...args: unknown[]): unknown => {
-          this.mustAct();
+          // A note for the next process, which is no act of its own: the world cannot end between it and the work.
+          if (name === "writeInPlace") this.mustLive();
+          else this.mustAct();
           before(String(name));
           return Reflect.apply(member, files, args);
         };

@@ -68,6 +68,8 @@ e2e(
         gardener.change();
       }
       await agent.kill("SIGKILL");
+      // So many kills shall each meet work; what waits after two of them is another test.
+      agent.forgetHands();
       gardener.history.push(`kill ${kills + 1}`);
     }
     await agent.startReady();
@@ -228,6 +230,7 @@ e2e(
       await publish();
       await Bun.sleep(dice.between(0, 400));
       await agent.kill("SIGKILL");
+      agent.forgetHands();
       const names = (await running()).map(({ name }) => name);
       expect(names).toEqual([...new Set(names)]);
       agent.start();

@@ -136,6 +136,11 @@ export class AgentProcess {
     return child.exited;
   }
 
+  /** As if the last end of the process had been a clean one: nothing was in its hand (start guard). */
+  forgetHands(): void {
+    rmSync(join(this.paths.state, "in-hand"), { force: true });
+  }
+
   /** Waits until the process has ended by itself. */
   async exited(): Promise<number> {
     return this.#child === undefined ? 0 : this.#child.exited;

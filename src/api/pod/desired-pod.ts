@@ -67,7 +67,7 @@ export interface SourceSnapshot {
   readonly objects: readonly DesiredObject[];
   readonly rejected: readonly Rejection[];
   /** The accepted document behind it, if there is one and it could be read whole: its pods are judged when they change. */
-  readonly document?: DocumentTerms;
+  readonly document?: DocumentTerms & { readonly digest?: string };
   /** namespace/name under which whatever runs goes on; absent = none. */
   readonly held?: readonly string[];
 }

@@ -19,7 +19,7 @@ import {
   type JudgeRules,
   type Verdict,
 } from "./judge-document.ts";
-import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
+import { type DocumentRefusal, refusal, storageRefusal } from "./refusal.ts";
 import { RefusalMemory } from "../../trust/last-rejected.ts";
 import { supersededBy } from "./epoch-and-generation.ts";
 import type { Documents } from "../../store/document/documents.ts";
@@ -27,6 +27,9 @@ import type { Clock } from "../../lib/clock.ts";
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Trust } from "../../trust/trust.ts";
+import { digestOf } from "../../protocol/dsse.ts";
+import { documentHand, type Hand } from "../../store/start-guard/hand.ts";
+import { START_GUARD, UNGUARDED, type WorkGuard } from "../../store/start-guard/start-guard.ts";
 
 /** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
 export type DocumentStore = Pick<
@@ -44,6 +47,10 @@ export interface DocumentRules extends JudgeRules {
   readonly clockTrusted: () => boolean;
   /** Called with the `issuedAt` of a signed document, wall-clock milliseconds: the time is at least that. */
   readonly onIssued: (at: number) => void;
+  /** Absent = no document waits. */
+  readonly guard?: WorkGuard;
+  /** A document was judged: the broker has been asked. Absent = not of interest. */
+  readonly onJudged?: () => void;
   /** Whether this generation of a source was judged and has failed: it can no longer be superseded. */
   readonly hasFailed: (source: SourceName, generation: number) => boolean;
 }
@@ -77,6 +84,7 @@ export class DocumentSource implements Disposable {
   readonly source: SourceName;
   readonly #rules: DocumentRules;
   readonly #options: DocumentSourceOptions;
+  readonly #guard: WorkGuard;
   readonly #refusals: RefusalMemory;
   readonly #refusalLog: RefusalLog;
   #stored: AcceptedDocument | undefined;
@@ -98,12 +106,16 @@ export class DocumentSource implements Disposable {
   #judged: TokenBucket | undefined;
   /** The newest message, if it is not judged yet. */
   #waiting: Uint8Array | undefined;
+  /** Aborts when a newer message arrives. */
+  #newest = new AbortController();
+  readonly #disposed = new AbortController();
 
   constructor(options: DocumentSourceOptions) {
     const { rules, address } = options;
     this.source = address.source;
     this.#rules = rules;
     this.#options = options;
+    this.#guard = rules.guard ?? UNGUARDED;
     this.#retry = new Alarm(rules.clock, () => {
       if (this.#unstored !== undefined) this.#take(this.#unstored);
     });
@@ -120,6 +132,10 @@ export class DocumentSource implements Disposable {
     this.#stored = stored;
     if (stored === undefined) return;
     const { generation, lost } = stored;
+    const hand = documentHand(source, stored.digest);
+    const why = this.#guard.waits(hand);
+    if (why !== undefined) return this.#restoreLater(hand, why);
+    using _ = this.#guard.hold(hand);
     const { document, rejected, intact } = decodeAccepted(stored, this.#options.address, sha256);
     this.#notices = rejected;
     this.#ready = intact;
@@ -138,6 +154,18 @@ export class DocumentSource implements Disposable {
       objects: objects.length,
     });
     if (!intact) log.error("part of the desired document cannot be read", { source, generation });
+  }
+
+  /** Not synced until then: what runs of the document runs on (start-guard). */
+  #restoreLater(hand: Hand, message: string): void {
+    const { source, ref } = this.#options.address;
+    this.#notices = [{ source, ref, path: "", code: START_GUARD, message }];
+    void this.#guard.free(hand, this.#disposed.signal).then((isFree) => {
+      if (!isFree || this.#ready) return;
+      this.restore();
+      this.publish();
+      this.#options.host.stateChanged();
+    });
   }
 
   /** The accepted document. */
@@ -159,6 +187,8 @@ export class DocumentSource implements Disposable {
   receive(payload: Uint8Array): void {
     // The newest message is the retained document; an older one that waits for the disk is outdated.
     this.#retry[Symbol.dispose]();
+    this.#newest.abort();
+    this.#newest = new AbortController();
     this.#backoff = undefined;
     this.#refusedMessage = undefined;
     this.#waiting = payload;
@@ -244,21 +274,43 @@ export class DocumentSource implements Disposable {
   [Symbol.dispose](): void {
     this.#retry[Symbol.dispose]();
     this.#nextTurn[Symbol.dispose]();
+    this.#newest.abort();
+    this.#disposed.abort();
   }
 
   #take(payload: Uint8Array): void {
+    const digest = digestOf(payload, this.#rules.sha256);
+    const hand = documentHand(this.source, digest);
+    const why = this.#guard.waits(hand);
+    if (why !== undefined) return this.#takeLater(payload, digest, why);
+    using held = this.#guard.hold(hand);
     const verdict = this.#judge(payload);
     this.#refusedMessage = verdict.type === "Refused" ? { payload, code: verdict.code } : undefined;
     switch (verdict.type) {
       case "Accepted":
         this.#accept(verdict, payload);
-        return this.#proveTime(verdict.document);
+        this.#proveTime(verdict.document);
+        break;
       case "Unchanged":
         this.#setRefused([]);
-        return this.#proveTime(this.#document);
+        this.#proveTime(this.#document);
+        break;
       case "Refused":
-        return this.#refuse(verdict);
+        this.#refuse(verdict);
+        break;
     }
+    // An accepted one is still to be applied, in the hand of its payload.
+    if (verdict.type !== "Accepted" || verdict.accepted.digest !== digest) held.settle();
+    this.#rules.onJudged?.();
+  }
+
+  /** What is in force stays so; a newer message is judged in its place (start-guard). */
+  #takeLater(payload: Uint8Array, digest: string, why: string): void {
+    this.#refusedMessage = { payload, code: 503 };
+    this.#refuse({ ...refusal(503, why), digest });
+    void this.#guard.free(documentHand(this.source, digest), this.#newest.signal).then((isFree) => {
+      if (isFree) this.#take(payload);
+    });
   }
 
   #proveTime(document: DesiredDocument | undefined): void {

@@ -25,6 +25,7 @@ import {
 } from "./manifest-last-good.ts";
 import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
+import type { ManifestFile } from "./manifest-entry.ts";
 import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
   afterScan,
@@ -78,6 +79,10 @@ export class FileSource {
   #directory: DirectorySeen = { type: "Never" };
   /** undefined until the first snapshot. */
   #published: ManifestState | undefined;
+  /** Files that wait, by path (start-guard). */
+  readonly #guarded = new Map<string, AbortController>();
+  /** Files that waited and may be read now. */
+  readonly #freed = new Set<string>();
   /** Until then the first snapshot waits for files to settle. */
   #publishAt: Monotonic = 0;
 
@@ -105,6 +110,7 @@ export class FileSource {
       }
     } finally {
       this.#watch?.[Symbol.dispose]();
+      for (const path of this.#guarded.keys()) this.#stopWaiting(path);
     }
   }
 
@@ -163,7 +169,9 @@ export class FileSource {
     const { left, arrivals } = replaced ? NO_HINTS : hinted;
     const departures = this.#departuresNow(left, replaced);
     const deleted = certainlyDeleted(departures);
-    const known = [...this.#state.files].filter(([path]) => !deleted.has(path));
+    const known = [...this.#state.files].filter(
+      ([path]) => !deleted.has(path) && !this.#freed.has(path),
+    );
     const plan = planScan(this.#settling, {
       now: clock.monotonic(),
       seen,
@@ -173,12 +181,34 @@ export class FileSource {
     });
     const { read, settling } = readSettled(this.#options, { seen, plan, state: this.#state });
     this.#settling = settling;
+    for (const path of plan.gone) this.#stopWaiting(path);
+    for (const file of read) this.#readLater(file);
     const waiting = [...this.#settling.pending.keys()];
     const open = new Set([...waiting, ...this.#settling.vanished.paths]);
     this.#departures = undecided(departures, open);
     this.#publishWithout(recreated(departures, read, this.#state), held);
     this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting, deleted });
     for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+  }
+
+  /** A file that was not read is read as soon as it may be. */
+  #readLater({ path, reading }: ManifestFile): void {
+    this.#stopWaiting(path);
+    const { guard } = this.#options;
+    if (reading.type === "Decoded" || reading.waits === undefined || guard === undefined) return;
+    const waiting = new AbortController();
+    this.#guarded.set(path, waiting);
+    void guard.free(reading.waits, waiting.signal).then((isFree) => {
+      if (!isFree) return;
+      this.#freed.add(path);
+      this.#hints.send({ type: "Unknown" });
+    });
+  }
+
+  #stopWaiting(path: string): void {
+    this.#guarded.get(path)?.abort();
+    this.#guarded.delete(path);
+    this.#freed.delete(path);
   }
 
   /** Files that disappeared with their directory were not deleted. */

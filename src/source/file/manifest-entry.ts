@@ -4,6 +4,7 @@ import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "../../api/decode/manifest-kinds.ts";
 import { nameOf as nameOfObject } from "../rejections.ts";
+import type { Hand } from "../../store/start-guard/hand.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";
 
@@ -57,7 +58,13 @@ export function isManifestKind(kind: string | undefined): kind is ManifestKind {
 export type Reading =
   | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedObject }
   /** Not readable as a manifest; `mayHoldPods` is false for what is not a regular file. */
-  | { readonly type: "Refused"; readonly rejection: Rejection; readonly mayHoldPods: boolean };
+  | {
+      readonly type: "Refused";
+      readonly rejection: Rejection;
+      readonly mayHoldPods: boolean;
+      /** It was not read, because reading it has ended the agent twice; absent = it was read. */
+      readonly waits?: Hand;
+    };
 
 export interface ManifestFile {
   readonly path: string;

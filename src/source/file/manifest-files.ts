@@ -19,6 +19,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { equalsLastGood } from "./manifest-last-good.ts";
 import type { ManifestState } from "./manifest-state.ts";
 import type { ManifestFile, Reading } from "./manifest-entry.ts";
+import { fileHand } from "../../store/start-guard/hand.ts";
+import { START_GUARD, UNGUARDED, type WorkGuard } from "../../store/start-guard/start-guard.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface Entry extends Look {
@@ -33,6 +35,8 @@ export interface ReadContext {
   /** Whether the node has servers for `dnsPolicy: ClusterFirst`; absent = no. */
   readonly clusterDNS?: boolean;
   readonly sha256: Sha256;
+  /** Absent = no file waits. */
+  readonly guard?: WorkGuard;
 }
 
 /** Neither hidden files nor backups such as `web.yaml.bak` or `web.yaml~`. */
@@ -65,6 +69,13 @@ function readManifest(entry: Entry, context: ReadContext): Reading {
     const [error] = text.errors;
     return refuse(entry.path, error ?? { code: "Syntax", message: "is not text" });
   }
+  const { guard = UNGUARDED } = context;
+  const digest = context.sha256(bytes);
+  const hand = fileHand(entry.path, digest);
+  const waits = guard.waits(hand);
+  if (waits !== undefined)
+    return { ...refuse(entry.path, { code: START_GUARD, message: waits }), waits: hand };
+  using held = guard.hold(hand);
   const manifest = decodeManifest(text.value, {
     source: "file",
     ref: entry.path,
@@ -72,7 +83,8 @@ function readManifest(entry: Entry, context: ReadContext): Reading {
     clusterDNS: context.clusterDNS ?? false,
     sha256: context.sha256,
   });
-  return { type: "Decoded", digest: context.sha256(bytes), manifest };
+  held.settle();
+  return { type: "Decoded", digest, manifest };
 }
 
 export function joinPath(directory: string, name: string): string {
@@ -92,7 +104,10 @@ function refusalOf({ path, kind, size }: Entry): Reading | undefined {
   return refuse(path, { code: "TooLarge", message });
 }
 
-function refuse(path: string, why: Omit<FieldError, "path">): Reading {
+function refuse(
+  path: string,
+  why: Omit<FieldError, "path">,
+): Extract<Reading, { type: "Refused" }> {
   // Only a regular file can have contained a pod.
   const mayHoldPods = why.code !== "NotAFile";
   return { type: "Refused", rejection: fileRejection(path, why), mayHoldPods };

@@ -18,6 +18,7 @@ import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.t
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { ClockFloor } from "../../../src/lib/clock.ts";
+import { UNGUARDED } from "../../../src/store/start-guard/start-guard.ts";
 import type { RootKeys } from "../../../src/protocol/trust-bundle.ts";
 
 const newDirectory = temporaryDirectories();
@@ -63,6 +64,7 @@ function worldOf(mqtt: Partial<MqttConfig>, more: Partial<AgentConfig> = {}): Wo
     version: "1.0.0",
     nodeName: "pi-1",
     rollouts: { hasFailed: () => false },
+    guard: { ...UNGUARDED, judged: () => undefined },
     emit: () => undefined,
     onState: () => undefined,
   });

@@ -168,6 +168,7 @@ test("Answers: every code of a refusal is in the table, and no other", () => {
     413: 1,
     417: 1,
     500: 1,
+    503: 1,
     507: 1,
   } satisfies Readonly<Record<RefusalCode, 1>>;
   const written = table("Answers").flatMap((row) => row.at(-1)?.match(/\b[45]\d\d\b/g) ?? []);

@@ -5,7 +5,7 @@ import type { SourceName } from "../api/pod/desired-pod.ts";
 import type { PodCondition, PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import { POD_SPEC } from "../api/v1/pod-spec.ts";
+import { POD_SPEC, type PodSpec } from "../api/v1/pod-spec.ts";
 import { map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
 import { type PendingUpdate, withUpdateConditions } from "../api/pod/update-condition.ts";
@@ -47,18 +47,31 @@ function order({ metadata: a }: Pod, { metadata: b }: Pod): number {
 export function v1Pod(entry: PodEntry): V1Object {
   const { apiVersion, kind, metadata, spec } = entry.pod;
   const { labels, annotations, ...named } = metadata;
+  const { startTime } = entry.status;
   return {
     apiVersion,
     kind,
     metadata: {
       ...named,
+      ...(startTime === undefined ? {} : { creationTimestamp: startTime }),
       ...map("labels", labels),
       annotations: { ...annotations, ...originOf(entry) },
       ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
     },
-    spec: { ...writtenObject(POD_SPEC.write(spec)), nodeName: entry.nodeName },
+    spec: { ...writtenObject(POD_SPEC.write(withTolerations(spec))), nodeName: entry.nodeName },
     status: v1Status(entry),
   };
+}
+
+/** A static pod is never evicted for a taint of its node. kubelet: applyDefaults */
+const NO_EXECUTE = { key: "", operator: "Exists", value: "", effect: "NoExecute" } as const;
+
+function withTolerations(spec: PodSpec): PodSpec {
+  const others = spec.tolerations.filter(
+    ({ key, operator, effect }) =>
+      key !== NO_EXECUTE.key || operator !== NO_EXECUTE.operator || effect !== NO_EXECUTE.effect,
+  );
+  return { ...spec, tolerations: [...others, NO_EXECUTE] };
 }
 
 function originOf({ source, sourceRef, specHash }: PodEntry): Readonly<Record<string, string>> {

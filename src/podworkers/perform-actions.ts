@@ -16,6 +16,7 @@ import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import type { PodLook, PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {
@@ -26,7 +27,7 @@ export interface ActionPerformerOptions {
   readonly record: RecordEvent;
 }
 
-interface PerformInput extends PodLook {
+interface PerformInput extends PodLook, Pick<ActionInput, "startTime"> {
   /** A hook begins: it may take long, and the status is published before it ends. */
   readonly onHook: () => void;
   /** Stops between two actions, ends waiting, pulling and hooks. */
@@ -63,7 +64,7 @@ export class ActionPerformer {
       images: new Map(),
       early: new Map(),
       volumes: new Map(),
-      sandbox: refOf(usableSandbox(desired.pod, observed), syncState),
+      sandbox: refOf(usableSandbox(desired.pod, observed), input),
     };
     let firstError: unknown;
     for (const [index, action] of work.entries()) {
@@ -191,7 +192,7 @@ export class ActionPerformer {
 }
 
 function actionInputOf(
-  { desired, observed, syncState, signal, onHook }: PerformInput,
+  { desired, observed, syncState, startTime, signal, onHook }: PerformInput,
   progress: Progress,
 ): ActionInput {
   return {
@@ -200,6 +201,7 @@ function actionInputOf(
     ...progress,
     signal,
     activeSince: syncState.begin(),
+    ...withoutUndefined({ startTime }),
     podRestarts: syncState.run(desired.pod, observed).podRestarts,
     reserved: syncState.reserved,
     grace: (seconds) => syncState.grace(seconds),
@@ -276,9 +278,10 @@ function isReplaced(reason: KillReason): boolean {
 
 function refOf(
   sandbox: ReturnType<typeof usableSandbox>,
-  syncState: PodSyncState,
+  { syncState, startTime }: PerformInput,
 ): SandboxRef | undefined {
   if (sandbox === undefined) return undefined;
   const { id, attempt, ips } = sandbox;
-  return { id, attempt, ips: () => Promise.resolve(ips), activeSince: syncState.begin() };
+  const life = { activeSince: syncState.begin(), ...withoutUndefined({ startTime }) };
+  return { id, attempt, ips: () => Promise.resolve(ips), ...life };
 }

@@ -77,7 +77,8 @@ export class PodSyncer {
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
     const onHook = (): void => void this.#publishFresh(desired, syncState);
-    const error = await this.#options.performer.perform(work, { ...look, signal, onHook });
+    const life = withoutUndefined({ startTime: this.#options.publisher.startTime(desired.uid) });
+    const error = await this.#options.performer.perform(work, { ...look, ...life, signal, onHook });
     this.#publish(await this.#observe(desired, syncState));
     // A call that failed may have taken effect: the retry observes the pod first.
     if (error !== undefined) syncState.unsure = true;

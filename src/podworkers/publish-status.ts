@@ -44,6 +44,11 @@ export class StatusPublisher {
     if (statuses.set(uid, pod, status)) this.#changed(uid);
   }
 
+  /** As published. */
+  startTime(uid: PodUID): string | undefined {
+    return this.#options.statuses.status(uid)?.startTime;
+  }
+
   /** As of the last observation. */
   publishTerminating(desired: DesiredPod): void {
     const observed = this.#options.cache.get(desired.uid);

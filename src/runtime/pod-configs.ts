@@ -20,6 +20,7 @@ import { freeIdRange } from "./cri-config/namespaces.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 import { configError } from "../lib/errors.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { seccompRoot } from "./cri-config/seccomp.ts";
 
 export interface PodConfigsOptions extends PodCgroupsOptions {
@@ -60,13 +61,14 @@ export function podConfigs(options: PodConfigsOptions) {
   return {
     /** The runtime handler that runs the pod; "" = the default. Throws AgentError. */
     runtimeHandler: ({ pod }: DesiredPod) => runtimeHandlerOf(pod, config.runtimeClasses),
-    sandbox: (desired: DesiredPod, { attempt, activeSince }: SandboxAttempt) =>
+    sandbox: (desired: DesiredPod, { attempt, activeSince, startTime }: SandboxAttempt) =>
       sandboxConfig(desired, {
         ...security,
         ...ofPod(desired),
         cpuCFSQuota: config.cpuCFSQuota,
         attempt,
         activeSince,
+        ...withoutUndefined({ startTime }),
         bootId: edges.bootId,
         instance,
         podLogsDir,

@@ -28,6 +28,7 @@ import type { KillReason, PodAction } from "./decide/pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
 import { allContainers, findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 /** Sandboxes and containers: more creating calls at once make containerd slower, not faster. */
 export const CREATING_AT_ONCE = 4;
@@ -142,10 +143,11 @@ export class PodRuntime {
 
   async #createSandbox(wanted: number, input: ActionInput): Promise<SandboxRef> {
     const { cri, configs, creating } = this.#options;
-    const { activeSince, desired } = input;
+    const { activeSince, startTime, desired } = input;
     const attempt = Math.max(wanted, input.reserved.sandbox);
     try {
-      const config = configs.sandbox(desired, { attempt, activeSince });
+      const life = { attempt, activeSince, ...withoutUndefined({ startTime }) };
+      const config = configs.sandbox(desired, life);
       const runtimeHandler = configs.runtimeHandler(desired);
       const id = await creating.run(() => {
         // The pod may have been removed while the call was queued.
@@ -154,7 +156,7 @@ export class PodRuntime {
         return cri.runPodSandbox({ config, runtimeHandler });
       });
       await this.#settleCgroup(desired, id);
-      return { id, attempt, activeSince, ips: once(() => this.#addresses(id)), config };
+      return { id, ...life, ips: once(() => this.#addresses(id)), config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;

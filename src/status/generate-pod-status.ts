@@ -39,10 +39,15 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
     conditions: timed(conditions, previous?.conditions ?? [], now),
     ...reasonOf(facts, previous, phase),
     ...addresses(input),
-    startTime: previous?.startTime ?? rfc3339(now),
+    startTime: writtenStart(observed) ?? previous?.startTime ?? rfc3339(now),
     ...statuses,
     qosClass: qosClass(pod.spec),
   };
+}
+
+/** Sandboxes carry the start time over restarts of the agent; the first one counts. */
+function writtenStart(observed: ObservedPod | undefined): string | undefined {
+  return observed?.sandboxes.findLast(({ startTime }) => startTime !== undefined)?.startTime;
 }
 
 /** A pod that failed before its first container has no container statuses. */

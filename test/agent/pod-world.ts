@@ -313,7 +313,7 @@ function plainConfigs(logs: string): PodConfigs {
     prepareCgroup: () => undefined,
     settleCgroup: () => undefined,
     removeCgroup: () => undefined,
-    sandbox: (desired, { attempt }) => ({
+    sandbox: (desired, { attempt, startTime = "" }) => ({
       metadata: {
         name: desired.pod.metadata.name,
         namespace: desired.pod.metadata.namespace,
@@ -321,7 +321,10 @@ function plainConfigs(logs: string): PodConfigs {
         attempt,
       },
       labels: labels(desired),
-      annotations: { [ANNOTATION.source]: desired.source },
+      annotations: {
+        [ANNOTATION.source]: desired.source,
+        [ANNOTATION.startTime]: startTime,
+      },
       linux: {
         securityContext: {
           namespaceOptions: {

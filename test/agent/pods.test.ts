@@ -245,6 +245,45 @@ describe("an agent that comes back", () => {
   });
 });
 
+describe("the start time of a pod", () => {
+  const startTime = (world: PodWorld) => world.pods.statuses.get("web-1")?.status.startTime;
+
+  test("is the same after restarts of the agent and reboots, also when a record of it is gone", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    const first = startTime(world);
+    expect(first).toBeString();
+    for (const _ of [1, 2]) {
+      await world.clock.advance(3_600_000);
+      await world.restart();
+      await world.desire([pod("web")]);
+      expect(startTime(world)).toBe(first);
+      await world.kill();
+      world.runtime.reboot();
+      await world.start();
+      await world.desire([pod("web")]);
+      await world.clock.advance(90_000);
+      expect(startTime(world)).toBe(first);
+    }
+    expect(world.running()).toEqual(["web/a/2"]);
+  });
+
+  test("is a new one when the pod is removed and added again", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    const first = startTime(world);
+    await world.clock.advance(3_600_000);
+    await world.desire([]);
+    await world.clock.advance(5_000);
+    await world.desire([pod("web")]);
+    await world.clock.advance(5_000);
+    expect(startTime(world)).toBeString();
+    expect(startTime(world)).not.toBe(first);
+  });
+});
+
 describe("a runtime that misbehaves", () => {
   test("a sandbox that was made without an answer is used, not made twice", async () => {
     using world = new PodWorld();

@@ -66,6 +66,8 @@ export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod["metadat
       overhead: {},
       nodeSelector: {},
       tolerations: [],
+      schedulerName: "default-scheduler",
+      enableServiceLinks: true,
       resources: { limits: {}, requests: {} },
       securityContext: { supplementalGroups: [], sysctls: [] },
       ...spec,

@@ -37,6 +37,8 @@ export const ANNOTATION = {
   userNamespace: "agent/user-namespace",
   /** On the sandbox: ms of CLOCK_BOOTTIME of that boot at which the pod began there; a later sandbox carries it on. */
   activeSince: "agent/active-since",
+  /** On the sandbox: the pod's status.startTime, by the clock of that moment; a later sandbox carries it on. */
+  startTime: "agent/start-time",
   /** Kubernetes' words on what `/pods` shows. */
   configSource: "kubernetes.io/config.source",
   configHash: "kubernetes.io/config.hash",

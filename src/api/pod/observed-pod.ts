@@ -23,6 +23,8 @@ export interface ObservedSandbox {
   readonly bootId?: string;
   /** ms since that boot when the pod began (activeDeadlineSeconds counts from there). */
   readonly activeSince?: number;
+  /** RFC 3339, for showing only: when this node took up the pod, by the clock of that moment. */
+  readonly startTime?: string;
   /** The node's ids that its own users are; absent = they are the node's. */
   readonly userNamespace?: IdRange;
 }

@@ -206,7 +206,11 @@ const FIELDS = {
       "[]TopologySpreadConstraint",
       "Spread of pods over nodes. This node is the only one.",
     ],
-    schedulerName: ["string", "Scheduler that places the pod; there is none."],
+  }),
+  schedulerName: string({
+    about: "Scheduler that places the pod; there is none.",
+    default: "default-scheduler",
+    rule: harmless,
   }),
   ...unreadFields(refused(NO_SCHEDULER), {
     schedulingGroup: ["PodSchedulingGroup", "Pods that a scheduler places together."],
@@ -226,8 +230,11 @@ const FIELDS = {
   ...unreadFields(ignored("there are no service account tokens without an API server", false), {
     automountServiceAccountToken: ["boolean", "Whether it gets a token for an API server."],
   }),
-  ...unreadFields(ignored("there are no services without an API server", false), {
-    enableServiceLinks: ["boolean", "Whether it gets variables of a cluster's services."],
+  enableServiceLinks: boolean({
+    about: "Whether it gets variables of a cluster's services; there are none.",
+    default: true,
+    keep: true,
+    rule: harmless,
   }),
   ...unreadFields(ignored("no controller sets their conditions without an API server", []), {
     readinessGates: [

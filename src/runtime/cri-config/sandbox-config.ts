@@ -35,6 +35,8 @@ export interface SandboxFacts extends SandboxSecurityFacts {
   readonly bootId?: string;
   /** Milliseconds since boot when the pod began in this boot, possibly in an earlier sandbox. */
   readonly activeSince?: number;
+  /** The pod's status.startTime. */
+  readonly startTime?: string;
 }
 
 /**
@@ -86,13 +88,14 @@ function originAnnotations(desired: DesiredPod): Record<string, string> {
 }
 
 function lifeAnnotations(facts: SandboxFacts): Record<string, string> {
-  const { bootId, activeSince, userNamespace } = facts;
+  const { bootId, activeSince, startTime, userNamespace } = facts;
   return {
     ...(userNamespace === undefined
       ? {}
       : { [ANNOTATION.userNamespace]: idRangeText(userNamespace) }),
     ...(bootId === undefined ? {} : { [ANNOTATION.bootId]: bootId }),
     ...(activeSince === undefined ? {} : { [ANNOTATION.activeSince]: String(activeSince) }),
+    ...(startTime === undefined ? {} : { [ANNOTATION.startTime]: startTime }),
   };
 }
 

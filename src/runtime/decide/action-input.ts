@@ -21,6 +21,8 @@ export interface SandboxAttempt {
   readonly attempt: number;
   /** When the pod began in this boot. */
   readonly activeSince: number;
+  /** The pod's status.startTime. */
+  readonly startTime?: string;
 }
 
 /** The facts of one container instance that are resolved at its start. */
@@ -73,11 +75,10 @@ export interface EarlyStart {
 /** Container name → the part of its start that is done; undefined = nothing. */
 export type EarlyStarts = ReadonlyMap<string, Promise<EarlyStart | undefined>>;
 
-export interface ActionInput {
+export interface ActionInput extends Pick<SandboxAttempt, "activeSince" | "startTime"> {
   readonly desired: DesiredPod;
   readonly observed: ObservedPod | undefined;
   readonly sandbox: SandboxRef | undefined;
-  readonly activeSince: number;
   /** Of the run that was decided on; absent = its containers were never restarted together. */
   readonly podRestarts?: number;
   readonly volumes: ReadonlyMap<string, string>;

@@ -148,16 +148,20 @@ function stateOf(state: ContainerState): ObservedContainerState {
   return STATES[state] ?? "Unknown";
 }
 
+const RFC_3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$/;
+
 /** Unreadable annotations count as absent. */
 function lifeOf(
   annotations: Readonly<Record<string, string>>,
-): Pick<ListedSandbox, "bootId" | "activeSince" | "userNamespace"> {
+): Pick<ListedSandbox, "bootId" | "activeSince" | "startTime" | "userNamespace"> {
   const bootId = annotations[ANNOTATION.bootId] ?? "";
   const since = annotations[ANNOTATION.activeSince] ?? "";
+  const startTime = annotations[ANNOTATION.startTime] ?? "";
   const isTime = /^[0-9]{1,15}(?:\.[0-9]{1,20})?$/.test(since);
   return withoutUndefined({
     bootId: bootId === "" ? undefined : bootId,
     activeSince: isTime ? Number(since) : undefined,
+    startTime: RFC_3339.test(startTime) ? startTime : undefined,
     userNamespace: parseIdRange(annotations[ANNOTATION.userNamespace]),
   });
 }

@@ -108,8 +108,9 @@ FIELDS:
   const classes: Readonly<Record<string, string>> = {
     "pod.spec.hostname": "supported",
     "pod.status": "harmless",
-    "pod.spec.enableServiceLinks":
-      "ignored with a warning: there are no services without an API server; with false harmless",
+    "pod.spec.enableServiceLinks": "harmless",
+    "pod.spec.readinessGates":
+      "ignored with a warning: no controller sets their conditions without an API server; with [] harmless",
     "pod.spec.serviceAccountName":
       'refused (NeedsAPIServer): needs a Kubernetes API server; leave it out or write "default"; with "default" or "" harmless',
     "pod.spec.os.name":

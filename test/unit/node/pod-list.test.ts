@@ -41,6 +41,13 @@ function entry(pod: Pod = aPod(), more: Partial<PodEntry> = {}): PodEntry {
   };
 }
 
+/** What each pod has without asking for it. */
+const defaults = {
+  schedulerName: "default-scheduler",
+  enableServiceLinks: true,
+  tolerations: [{ operator: "Exists", effect: "NoExecute" }],
+};
+
 const origin = {
   "kubernetes.io/config.source": "file",
   "kubernetes.io/config.hash": "0123456789abcdef",
@@ -70,6 +77,7 @@ test("the smallest pod, in Kubernetes' form", () => {
           restartPolicy: "Always",
           terminationGracePeriodSeconds: 30,
           dnsPolicy: "ClusterFirst",
+          ...defaults,
           securityContext: {},
           nodeName: "pi-1",
         },
@@ -142,6 +150,7 @@ test("everything a pod can have", () => {
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
       dnsPolicy: "ClusterFirst",
+      ...defaults,
       securityContext: {},
       hostNetwork: true,
       nodeName: "pi-1",
@@ -149,6 +158,26 @@ test("everything a pod can have", () => {
     },
     status: shown,
   });
+});
+
+test("a pod was created when this node took it up", () => {
+  const startTime = "2026-11-21T08:00:08Z";
+  const shownPod = v1Pod(entry(aPod(), { status: { ...status, startTime } }));
+  expect(shownPod["metadata"]).toMatchObject({ creationTimestamp: startTime });
+});
+
+test("no pod is evicted for a taint, whatever else it tolerates", () => {
+  const other = { key: "disk", operator: "Equal", value: "slow", effect: "NoExecute" } as const;
+  const short = { key: "", operator: "Exists", value: "", effect: "NoExecute" } as const;
+  const tolerations = [{ ...short, tolerationSeconds: 5 }, other];
+  expect(v1Pod(entry(aPod({ tolerations })))["spec"]).toMatchObject({
+    tolerations: [other, ...defaults.tolerations],
+  });
+});
+
+test("what was written instead of a default is shown", () => {
+  const written = { schedulerName: "other", enableServiceLinks: false };
+  expect(v1Pod(entry(aPod(written)))["spec"]).toMatchObject(written);
 });
 
 describe("a container in Kubernetes' form", () => {

@@ -3,12 +3,13 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { decodeManifest } from "../../../src/api/decode/decode-manifest.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import { v1Pod } from "../../../src/node/pod-list.ts";
 import { sha256 } from "../api/digest.ts";
 
-// What `get pods -o yaml` prints can be applied again, and asks for the same.
+// What `get pods -o yaml` prints can be applied again without a warning, and asks for the same.
 
 const status: PodStatus = {
   observedGeneration: 1,
@@ -18,7 +19,8 @@ const status: PodStatus = {
   containerStatuses: [],
   qosClass: "BestEffort",
 };
-const context = { source: "file", ref: "/m/a.yaml", nodeName: "pi-1", sha256 } as const;
+const node = { nodeName: "pi-1", clusterDNS: true, sha256 } as const;
+const context = { source: "file", ref: "/m/a.yaml", ...node } as const;
 const fixtures = join(import.meta.dir, "../../fixtures/valid");
 
 function shown(pod: Pod): unknown {
@@ -26,11 +28,21 @@ function shown(pod: Pod): unknown {
   return JSON.parse(JSON.stringify(v1Pod({ pod, status, ...origin }))) as unknown;
 }
 
-function expectSameAgain(pod: Pod): void {
+function expectSameAgain(pod: Pod, notices: readonly Rejection[]): void {
   const value = shown(pod);
   const again = decodeObject(value, { ...context, sourceRef: "a#0" });
   expect(again.errors).toEqual([]);
-  expect(again.pods.map(({ desired }) => desired.pod.spec)).toEqual([pod.spec]);
+  // Nothing is shown that the manifest was not warned of itself.
+  const warned = notices.map(({ path }) => path);
+  for (const { path } of again.notices)
+    // Requests follow from limits.
+    expect(warned).toContain(path.replace(".requests", ".limits"));
+  const [spec] = again.pods.map(({ desired }) => desired.pod.spec);
+  // Tolerations mean nothing here, and the shown one stays the only one.
+  expect(spec).toEqual({ ...pod.spec, tolerations: spec?.tolerations ?? [] });
+  expect(again.pods.map(({ desired }) => shown(desired.pod))).toMatchObject([
+    { spec: (value as { readonly spec: object }).spec },
+  ]);
 }
 
 const EVERYTHING = `
@@ -125,17 +137,17 @@ spec:
 `;
 
 test("every field", () => {
-  const { pods, errors } = decodeManifest(EVERYTHING, context);
+  const { pods, errors, notices } = decodeManifest(EVERYTHING, context);
   expect(errors).toEqual([]);
   expect(pods).toHaveLength(1);
-  for (const { desired } of pods) expectSameAgain(desired.pod);
+  for (const { desired } of pods) expectSameAgain(desired.pod, notices);
 });
 
 describe("every valid fixture", () => {
   const names = readdirSync(fixtures).filter((name) => /\.(yaml|json)$/.test(name));
   test.each(names)("%s", (name) => {
     const manifest = decodeManifest(readFileSync(join(fixtures, name), "utf8"), context);
-    for (const { desired } of manifest.pods) expectSameAgain(desired.pod);
+    for (const { desired } of manifest.pods) expectSameAgain(desired.pod, manifest.notices);
   });
 });
 

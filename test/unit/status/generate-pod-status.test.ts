@@ -233,6 +233,16 @@ describe("addresses", () => {
 describe("start time", () => {
   const previous = { ...generate({}), startTime: BEFORE };
   test("is now at first", () => expect(generate({}).startTime).toBe("2026-11-21T10:00:00Z"));
+  test("is what the pod's first sandbox has written", () => {
+    const sandboxes = [
+      aSandbox({ attempt: 1, startTime: "2026-11-20T08:00:00Z" }),
+      aSandbox({ startTime: BEFORE, state: "NotReady" }),
+    ];
+    const observed = anObservedPod(sandboxes, []);
+    expect(generate({ observed }).startTime).toBe(BEFORE);
+    // A status from before the runtime was listed.
+    expect(generate({ observed, previous: generate({}) }).startTime).toBe(BEFORE);
+  });
   test("stays as it was", () => expect(generate({ previous }).startTime).toBe(BEFORE));
 });
 

@@ -72,6 +72,8 @@ describe("defaults", () => {
       overhead: {},
       nodeSelector: {},
       tolerations: [],
+      schedulerName: "default-scheduler",
+      enableServiceLinks: true,
       resources: { limits: {}, requests: {} },
       securityContext: { supplementalGroups: [], sysctls: [] },
     });

@@ -122,17 +122,23 @@ describe("sandboxConfig", () => {
       ...facts,
       bootId: "b-1",
       activeSince: 12_345.678,
+      startTime: "2026-11-21T08:00:08Z",
     });
     expect(annotations).toMatchObject({
       "agent/boot-id": "b-1",
       "agent/active-since": "12345.678",
+      "agent/start-time": "2026-11-21T08:00:08Z",
     });
     const message = create(PodSandboxSchema, {
       labels: identityLabels(aPod(), "default"),
       annotations: { ...annotations },
     });
     const listed = listedSandbox(message, "default");
-    expect(listed).toMatchObject({ bootId: "b-1", activeSince: 12_345.678 });
+    expect(listed).toMatchObject({
+      bootId: "b-1",
+      activeSince: 12_345.678,
+      startTime: "2026-11-21T08:00:08Z",
+    });
   });
 
   test("on the host's network maps nothing and joins the node's namespace", () => {

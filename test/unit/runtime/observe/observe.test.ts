@@ -51,6 +51,14 @@ describe("observedSandbox", () => {
     expect([of("x"), of("0:65536")]).toEqual([undefined, undefined]);
   });
 
+  test.each(["", "x", "2026-11-21", "2026-11-21T08:00:08Z ", "9".repeat(400)])(
+    "a start time of %p is none",
+    (text) => {
+      const observed = observedSandbox(sandbox({ "agent/start-time": text }), undefined);
+      expect(Object.keys(observed)).not.toContain("startTime");
+    },
+  );
+
   test.each(["", "x", "-1", "1e9", "NaN", "Infinity", "1".repeat(400)])(
     "an active-since of %p is none",
     (text) => {

@@ -53,7 +53,8 @@ export class OperatorSession implements AsyncDisposable {
     return this.#latest;
   }
 
-  /** Resolves when everything retained there has arrived. Throws CliError when the broker refuses a topic. */
+  /** Resolves when everything retained there has arrived: at once, if each of the topics has a message and none is a
+   * wildcard. Throws CliError when the broker refuses a topic. */
   async subscribe(filters: readonly string[]): Promise<void> {
     refuse(await this.subscribeWhatMay(filters));
   }
@@ -68,8 +69,8 @@ export class OperatorSession implements AsyncDisposable {
     const seen = new Set<string>();
     using _ = this.listen(({ topic }) => void seen.add(topic));
     const denied = await this.#subscribe(filters);
-    const exact = filters.filter((filter) => !/[+#]/.test(filter) && !denied.includes(filter));
-    await this.#settled(seen, exact);
+    const granted = filters.filter((filter) => !denied.includes(filter));
+    await this.#settled(seen, granted);
     return denied;
   }
 
@@ -151,16 +152,19 @@ export class OperatorSession implements AsyncDisposable {
   }
 
   /** Only new topics count: a topic with constant traffic must not delay the end. */
-  async #settled(seen: ReadonlySet<string>, exact: readonly string[]): Promise<void> {
+  async #settled(seen: ReadonlySet<string>, granted: readonly string[]): Promise<void> {
     const from = this.#clock.monotonic();
     const passed = (): number => this.#clock.monotonic() - from;
+    const exact = granted.filter((filter) => !/[+#]/.test(filter));
+    const haveExact = (): boolean => exact.every((topic) => seen.has(topic));
+    const isAll = (): true | undefined =>
+      exact.length === granted.length && haveExact() ? true : undefined;
     let count = -1;
     const isOver = (): boolean =>
-      passed() >= LONGEST_MS ||
-      (seen.size === count && (passed() >= PATIENCE_MS || exact.every((topic) => seen.has(topic))));
+      passed() >= LONGEST_MS || (seen.size === count && (passed() >= PATIENCE_MS || haveExact()));
     while (!isOver()) {
       count = seen.size;
-      await this.#orGone(this.#clock.sleep(SETTLE_MS));
+      if ((await this.until(isAll, { ms: SETTLE_MS })) === true) return;
     }
   }
 

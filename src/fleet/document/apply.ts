@@ -78,9 +78,16 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   await fleet.session.publish(before.topic, message, true);
   await rivals.readBack(published);
   terminal.out(`generation ${generation} of ${targetName(target)} is published, ${digest}\n`);
-  if (flags.wait !== true) return 0;
   const names = nodes.map(({ name }) => name);
-  return await waitForNodes({ fleet, terminal, published, names, timeout: flags.timeout });
+  const { timeout } = flags;
+  const undisputed = rivals.watch(published);
+  if (flags.wait !== true) {
+    await undisputed;
+    return 0;
+  }
+  const waiting = waitForNodes({ fleet, terminal, published, names, timeout });
+  const [code] = await Promise.all([waiting, undisputed]);
+  return code;
 }
 
 function warn(terminal: Terminal, warnings: readonly string[]): void {

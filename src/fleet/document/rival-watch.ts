@@ -8,6 +8,9 @@ import type { OperatorSession } from "../operator-session.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 import { type Published } from "./apply-progress.ts";
 
+/** What is published within this time was made without knowing each other. */
+export const SAME_TIME_MS = 500;
+
 /** Lasts as long as the session. */
 export class RivalWatch {
   readonly #session: OperatorSession;
@@ -44,19 +47,32 @@ export class RivalWatch {
    * a node may have accepted instead. */
   async readBack(published: Published): Promise<void> {
     await this.#session.subscribe([this.#topic]);
-    const { digest, epoch, generation } = published;
-    const rival = [...this.#seen.values()].find(
+    this.#refuseOther(published);
+  }
+
+  /** The same for half a second more: another operator may not have received the document when publishing. */
+  async watch(published: Published): Promise<void> {
+    await this.#session.until(() => this.#rivalOf(published), { ms: SAME_TIME_MS });
+    this.#refuseOther(published);
+  }
+
+  #rivalOf({ digest, epoch, generation }: Published): RetainedDocument | undefined {
+    return [...this.#seen.values()].find(
       (one) =>
         one.digest !== digest &&
         one.digest !== this.#read?.digest &&
         (one.epoch !== epoch || one.generation >= generation),
     );
+  }
+
+  #refuseOther(published: Published): void {
+    const rival = this.#rivalOf(published);
     if (rival !== undefined)
       throw new CliError(
         `another operator published generation ${rival.generation} at the same time: ${described(rival)}; agree with them, then apply again`,
       );
     const found = this.#held();
-    if (found?.digest === digest) return;
+    if (found?.digest === published.digest) return;
     const holds = found === undefined ? "nothing" : `generation ${found.generation}`;
     throw new CliError(`the broker holds ${holds} on ${this.#topic} instead of what was published`);
   }

@@ -1,5 +1,6 @@
 // Performs: `agent fleet trust`: signs a TrustBundle with root keys and lays it on the broker for all nodes.
 
+import { SAME_TIME_MS } from "../document/rival-watch.ts";
 import { dirname, resolve } from "node:path";
 import {
   type PublicKey,
@@ -66,6 +67,7 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
     : signNow(value, publishing);
   await fleet.session.publish(topic, message, true);
   await fleet.session.subscribe([topic]);
+  await terminal.clock.sleep(SAME_TIME_MS);
   const held = fleet.session.latest.get(topic);
   if (held === undefined || !Buffer.from(held).equals(message))
     throw new CliError(

@@ -41,6 +41,8 @@ export class FleetStage implements Disposable {
   readonly began = this.clock.monotonic();
   readonly broker: FakeBroker;
   readonly directory = mkdtempSync(join(tmpdir(), "agent-fleet-"));
+  /** What was printed on standard output, and when: ms since the stage was made. */
+  readonly printed: { readonly at: number; readonly text: string }[] = [];
   readonly interrupt = new AbortController();
   input = "";
   isInteractive = false;
@@ -67,7 +69,10 @@ export class FleetStage implements Disposable {
   ): Promise<Ended> {
     const out = { stdout: "", stderr: "" };
     const terminal: Terminal = {
-      out: (text) => void (out.stdout += text),
+      out: (text) => {
+        out.stdout += text;
+        this.printed.push({ at: this.clock.monotonic() - this.began, text });
+      },
       err: (text) => void (out.stderr += text),
       isTerminal: true,
       isInteractive: this.isInteractive,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { anAck, FleetStage, POD } from "./fleet-stage.ts";
+import { anAck, containing, FleetStage, POD } from "./fleet-stage.ts";
 
 let stage: FleetStage;
 let app: string;
@@ -37,6 +37,39 @@ describe("--wait", () => {
       "",
     ]);
     expect(code).toBe(0);
+  });
+
+  test("prints each line when it becomes true, also right after publishing", async () => {
+    // The next generation of a node that is known needs nothing that is not there at once.
+    stage.state("pi-1");
+    stage.broker.publish("agent/v1/node/pi-1/desired", { kind: "DesiredState", generation: 4 });
+    stage.report("pi-1", { desired: [anAck({ generation: 4 })] });
+    stage.broker.faults.latency = 20;
+    const { code } = await stage.fleet(`apply -f ${app} --node pi-1 --wait`, {
+      200: () => own({ generation: 5, phase: "Applying", code: 202 }),
+      300: () => own({ generation: 5, phase: "Progressing", code: 202 }),
+      1300: () => own({ generation: 5, phase: "Healthy", code: 200 }),
+    });
+    expect(code).toBe(0);
+    const lines = stage.printed.map(({ at, text }) => [text.replace(/,.*/s, "").trim(), at]);
+    expect(lines).toEqual([
+      ["generation 5 of node pi-1 is published", 60],
+      ["pi-1: still has generation 4 (Healthy)", 60],
+      ["pi-1: Applying", 200],
+      ["pi-1: Progressing", 300],
+      ["pi-1: Healthy", 1300],
+    ]);
+  });
+
+  test("names a rival of the first half second while it waits", async () => {
+    const rival = { kind: "DesiredState", generation: 1, issuedAt: "2026-11-21T08:00:01Z" };
+    const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1 --wait`, {
+      2900: () => stage.broker.publish("agent/v1/node/pi-1/desired", rival),
+    });
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: containing("another operator published generation 1 at the same time"),
+    });
   });
 
   test("ends with 1 and the reason when the node goes back, and commands no terminal", async () => {

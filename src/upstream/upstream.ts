@@ -7,7 +7,7 @@ import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/require-upstream.ts";
-import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
+import { Acknowledgements, type NodeTruth, type RunningFacts } from "./report/acknowledge.ts";
 import {
   connectScope,
   refreshScope,
@@ -109,6 +109,7 @@ export class Upstream {
         if (why === "Refresh") this.#connection.announce();
         return this.#report(why === "Refresh" ? this.#refresh() : "nothing");
       },
+      hasAnswer: () => this.#hasAnswer(),
     });
   }
 
@@ -218,13 +219,25 @@ export class Upstream {
 
   /** Also stores what converged, and schedules a report for when time alone changes the acknowledgement. */
   #acknowledge(truth: NodeTruth): readonly Ack[] {
-    const { edges, onConverged } = this.#options;
-    const { clock } = edges;
-    const time = { now: clock.monotonic(), wall: clock.now() };
-    const { acks, converged, reviewAt } = this.#acknowledgements.next(truth, time);
+    const { onConverged } = this.#options;
+    const { acks, converged, reviewAt } = this.#acknowledgements.next(truth, this.#time());
     for (const { source, generation } of converged) onConverged(source, generation);
     this.#review.set(reviewAt);
     return acks;
+  }
+
+  #hasAnswer(): boolean {
+    const { hasAnswer, reviewAt } = this.#acknowledgements.look(
+      this.#options.truth(),
+      this.#time(),
+    );
+    this.#review.set(reviewAt);
+    return hasAnswer;
+  }
+
+  #time(): Pick<RunningFacts, "now" | "wall"> {
+    const { clock } = this.#options.edges;
+    return { now: clock.monotonic(), wall: clock.now() };
   }
 }
 

@@ -1,6 +1,8 @@
 // When a node answers a document, and what it costs when a pod never comes to rest: the whole agent on virtual time.
 
 import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Ack, ReportedState } from "../../src/protocol/reported-state.ts";
 import { aDocument, aPodNamed, UpstreamBench, type BenchOptions } from "./upstream-bench.ts";
 
@@ -88,20 +90,42 @@ test("what leaves the report as it was costs no credit: it lasts for two documen
   await bench.stop();
 });
 
-test("a pod that flaps for an hour costs at most 370 reports", async () => {
-  using bench = await quietNode();
+/** A pod whose readiness changes every two seconds. */
+function flappingPod(bench: UpstreamBench): object {
   const httpGet = { port: 80 };
   const readinessProbe = { httpGet, periodSeconds: 1, successThreshold: 1, failureThreshold: 1 };
   const [main] = (aPodNamed("web") as { spec: { containers: object[] } }).spec.containers;
-  const resources = [aPodNamed("web", { containers: [{ ...main, readinessProbe }] })];
   bench.probes.otherwise(({ at }) => ({ type: at % 4000 < 2000 ? "Up" : "Refused" }));
-  bench.broker.publish(DESIRED, aDocument(1, { resources }));
-  await bench.clock.advance(MINUTE_MS);
+  return aPodNamed("restless", { containers: [{ ...main, readinessProbe }] });
+}
+
+test("a pod that flaps for an hour costs at most 370 reports", async () => {
+  using bench = await quietNode();
   const before = reports(bench).length;
+  // Each time it becomes ready or unready its document has another code.
+  const document = { resources: [flappingPod(bench)], policy: { minReadySeconds: 1 } };
+  bench.broker.publish(DESIRED, aDocument(1, document));
   await bench.clock.advance(60 * MINUTE_MS);
   const cost = reports(bench).length - before;
   expect(cost).toBeLessThanOrEqual(370);
-  // It did flap.
   expect(cost).toBeGreaterThan(340);
+  const codes = reports(bench).flatMap(({ desired }) => desired.map(({ code }) => code));
+  expect(codes).toContain(424);
   await bench.stop();
 }, 120_000);
+
+test("two documents are answered at once while another pod has taken the whole credit", async () => {
+  using bench = await quietNode();
+  writeFileSync(
+    join(bench.config.staticPodPath, "restless.yaml"),
+    JSON.stringify(flappingPod(bench)),
+  );
+  await bench.clock.advance(5 * MINUTE_MS);
+  for (const generation of [1, 2]) {
+    const { publishedAt, answers } = await answersTo(bench, { generation, minReadySeconds: 1 });
+    expect(answeredAfter(answers, 202, publishedAt)).toBeLessThanOrEqual(JOIN_MS);
+    const readyAt = publishedAt + START_MS + (generation === 1 ? 0 : STOP_MS);
+    expect(answeredAfter(answers, 200, readyAt)).toBeLessThanOrEqual(1000 + JOIN_MS);
+  }
+  await bench.stop();
+});

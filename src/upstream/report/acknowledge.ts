@@ -89,12 +89,14 @@ function versionOf(document: DocumentVersion, source: string): Version {
   return { source, epoch, generation, observedGeneration, digest, signed };
 }
 
+/** The source of the manifest files. */
+const STATIC = "static";
 const NO_VERSION = { epoch: "", generation: 0, observedGeneration: 0, digest: "", signed: false };
 
 /** The acknowledgement of the manifest files. */
 export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Acknowledgement {
   const { digest, pods, isKnown } = files;
-  const version = { ...NO_VERSION, source: "static", digest };
+  const version = { ...NO_VERSION, source: STATIC, digest };
   if (isKnown) return acknowledgePods(version, { pods, rollout: [], hasConverged: false }, facts);
   const message = "the manifests have not been read yet";
   const ack = dated({ ...version, phase: "Received", code: 202, message }, facts);
@@ -245,6 +247,28 @@ export class Acknowledgements {
   #previous: ReadonlyMap<string, Ack> = new Map();
 
   next(truth: Truth, time: Pick<RunningFacts, "now" | "wall">): SourceAcks {
+    const { answers, ...acks } = this.#judge(truth, time);
+    this.#previous = new Map(answers.map((ack) => [ack.source, ack]));
+    return acks;
+  }
+
+  /** Whether a document was accepted or has another code since the last report, and when time alone may bring that. */
+  look(
+    truth: Truth,
+    time: Pick<RunningFacts, "now" | "wall">,
+  ): Pick<SourceAcks, "reviewAt"> & { readonly hasAnswer: boolean } {
+    const { answers, reviewAt } = this.#judge(truth, time);
+    const hasAnswer = answers.some((ack) => {
+      const previous = sameVersion(this.#previous.get(ack.source), ack);
+      return ack.source !== STATIC && ack.generation > 0 && previous?.code !== ack.code;
+    });
+    return { hasAnswer, reviewAt };
+  }
+
+  #judge(
+    truth: Truth,
+    time: Pick<RunningFacts, "now" | "wall">,
+  ): SourceAcks & { readonly answers: readonly Ack[] } {
     const facts = (source: SourceName, own: readonly DesiredPod[]): RunningFacts => {
       const previous = this.#previous.get(reportedSource(source));
       return { ...time, ...podFacts(truth, source, own), previous };
@@ -256,8 +280,8 @@ export class Acknowledgements {
       return answer === undefined ? [] : [{ ...answer, source, document }];
     });
     const answers = [files, ...documents];
-    this.#previous = new Map(answers.map(({ ack }) => [ack.source, ack]));
     return {
+      answers: answers.map(({ ack }) => ack),
       acks: [
         ...answers.map(({ ack }) => ack),
         ...documents.flatMap(({ superseded }) => superseded ?? []),

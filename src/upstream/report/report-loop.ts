@@ -5,9 +5,11 @@ import { LatestBox } from "../../lib/mailbox.ts";
 import type { Random } from "../../lib/random.ts";
 import {
   afterChange,
+  afterLook,
   afterReport,
   beforeReport,
   initialReportState,
+  whenToLook,
   whenToReport,
   type NextReport,
   type ReportPolicy,
@@ -19,6 +21,8 @@ interface ReportLoopOptions extends ReportPolicy {
   readonly random: Random;
   /** False = the content has not changed, and nothing is published. */
   readonly report: (why: NextReport["why"]) => boolean;
+  /** Whether a report would now contain an answer to a document that the last one did not. */
+  readonly hasAnswer: () => boolean;
 }
 
 export class ReportLoop {
@@ -39,25 +43,32 @@ export class ReportLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, credit, report } = this.#options;
+    const { clock, credit, hasAnswer } = this.#options;
     while (!signal.aborted) {
       const now = clock.monotonic();
       const { at, why } = whenToReport(this.#state, credit);
       if (at <= now) {
-        const before = this.#state;
-        this.#state = beforeReport(before);
-        const isPublished = report(why);
-        // Changes may leave the content as it was, or have gone out with the connect: those cost nothing.
-        // A change while the report was made waits for the next one.
-        if (isPublished || why === "Refresh")
-          this.#state = {
-            ...this.#state,
-            ...afterReport(before, { at: now, why }, this.#options),
-          };
+        this.#report({ at: now, why });
         continue;
       }
-      using wait = deadline(clock, at - now, signal);
+      const lookAt = whenToLook(this.#state, credit) ?? at;
+      if (lookAt <= now) {
+        this.#state = afterLook(this.#state);
+        if (hasAnswer()) this.#report({ at: now, why: "Change" });
+        continue;
+      }
+      using wait = deadline(clock, Math.min(at, lookAt) - now, signal);
       await this.#changes.take(wait.signal);
     }
+  }
+
+  #report(now: NextReport): void {
+    const before = this.#state;
+    this.#state = beforeReport(before);
+    const isPublished = this.#options.report(now.why);
+    // Changes may leave the content as it was, or have gone out with the connect: those cost nothing.
+    // A change while the report was made waits for the next one.
+    if (isPublished || now.why === "Refresh")
+      this.#state = { ...this.#state, ...afterReport(before, now, this.#options) };
   }
 }

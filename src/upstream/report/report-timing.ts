@@ -8,11 +8,14 @@ import type { Monotonic } from "../../lib/clock.ts";
 export interface ReportCredit {
   readonly reports: number;
   readonly refillMs: number;
+  /** So many more may be paid in advance, only for answers to documents: the steps of an update have often taken the
+   * credit before its end. Nothing else is reported until they are paid back. */
+  readonly advance: number;
 }
 
 export const REPORT_CREDITS = {
-  normal: { reports: 6, refillMs: 10_000 },
-  metered: { reports: 3, refillMs: 600_000 },
+  normal: { reports: 6, refillMs: 10_000, advance: 4 },
+  metered: { reports: 3, refillMs: 600_000, advance: 2 },
 } as const satisfies Record<string, ReportCredit>;
 
 export interface ReportPolicy {
@@ -24,6 +27,8 @@ export interface ReportPolicy {
 export interface ReportState {
   /** The first change since the last report. */
   readonly firstChangeAt?: Monotonic;
+  /** The first change since it was last looked whether an answer is among the changes. */
+  readonly unseenSince?: Monotonic;
   /** When the whole credit is there again; in the past = it is. */
   readonly refilledAt: Monotonic;
   /** A report is due then even if nothing changes. */
@@ -45,7 +50,14 @@ export function initialReportState(now: Monotonic, frequency: number, dice: numb
 }
 
 export function afterChange(state: ReportState, now: Monotonic): ReportState {
-  return { ...state, firstChangeAt: state.firstChangeAt ?? now };
+  const { firstChangeAt = now, unseenSince = now } = state;
+  return { ...state, firstChangeAt, unseenSince };
+}
+
+/** No answer is among the changes so far. */
+export function afterLook(state: ReportState): ReportState {
+  const { unseenSince: _seen, ...rest } = state;
+  return rest;
 }
 
 /** Every change so far is part of the report that is made now. */
@@ -70,6 +82,16 @@ export function whenToReport(
   if (firstChangeAt === undefined) return { at: refreshAt, why: "Refresh" };
   const at = Math.max(firstChangeAt + JOIN_MS, refilledAt - (reports - 1) * refillMs);
   return at <= refreshAt ? { at, why: "Change" } : { at: refreshAt, why: "Refresh" };
+}
+
+/** When to look whether an answer is among the changes, so that it is reported in advance; undefined = not before the next
+ * report, or the next change. */
+export function whenToLook(
+  { unseenSince, refilledAt }: ReportState,
+  { reports, refillMs, advance }: ReportCredit,
+): Monotonic | undefined {
+  if (unseenSince === undefined) return undefined;
+  return Math.max(unseenSince + JOIN_MS, refilledAt - (reports + advance - 1) * refillMs);
 }
 
 /** Nothing, the report alone, or the report and every pod topic. */

@@ -11,7 +11,8 @@ test("reports changes from the credit, a storm every ten seconds, and refreshes 
     clock,
     random: dice(0.5),
     frequency: 900_000,
-    credit: { reports: 2, refillMs: 10_000 },
+    credit: { reports: 2, refillMs: 10_000, advance: 2 },
+    hasAnswer: () => false,
     report: (why) => reports.push(`${why} ${clock.monotonic() / 1000}`) > 0,
   });
   const stop = new AbortController();
@@ -48,7 +49,8 @@ test("makes the first refresh somewhere in the period", async () => {
     clock,
     random: dice(0.25),
     frequency: 1000,
-    credit: { reports: 2, refillMs: 10_000 },
+    credit: { reports: 2, refillMs: 10_000, advance: 2 },
+    hasAnswer: () => false,
     report: () => reports.push(clock.monotonic()) > 0,
   });
   const running = loop.run(stop.signal);
@@ -67,7 +69,8 @@ describe("a report without new content", () => {
       clock,
       random: dice(0.5),
       frequency: 900_000,
-      credit: { reports: 1, refillMs: 10_000 },
+      credit: { reports: 1, refillMs: 10_000, advance: 2 },
+      hasAnswer: () => false,
       report: (why) => {
         reports.push(`${why} ${clock.monotonic() / 1000}`);
         return content.isNew;
@@ -98,7 +101,8 @@ describe("a report without new content", () => {
       clock,
       random: dice(0.5),
       frequency: 900_000,
-      credit: { reports: 6, refillMs: 10_000 },
+      credit: { reports: 6, refillMs: 10_000, advance: 2 },
+      hasAnswer: () => false,
       report: () => {
         reports.push(clock.monotonic());
         if (reports.length < 3) loop.changed();

@@ -3,12 +3,14 @@ import fc from "fast-check";
 
 import {
   afterChange,
+  afterLook,
   afterReport,
   connectScope,
   initialReportState,
   larger,
   refreshScope,
   REPORT_CREDITS,
+  whenToLook,
   whenToReport,
   type ReportPolicy,
 } from "../../../../src/upstream/report/report-timing.ts";
@@ -98,6 +100,36 @@ describe("whenToReport", () => {
             );
       }),
     );
+  });
+});
+
+describe("whenToLook", () => {
+  const spent = [0, 1, 2, 3, 4, 5].reduce(
+    (state, second) => afterReport(state, { at: second * 1000, why: "Change" }, NORMAL),
+    start,
+  );
+
+  test("looks for an answer where a change has to wait for credit", () => {
+    const changed = afterChange(afterChange(spent, 6000), 6100);
+    expect(whenToReport(changed, NORMAL.credit).at).toBe(10_000);
+    expect(whenToLook(changed, NORMAL.credit)).toBe(6200);
+  });
+
+  test("looks once for each batch of changes", () => {
+    const looked = afterLook(afterChange(spent, 6000));
+    expect(whenToLook(looked, NORMAL.credit)).toBeUndefined();
+    expect(whenToReport(looked, NORMAL.credit).at).toBe(10_000);
+    expect(whenToLook(afterChange(looked, 7000), NORMAL.credit)).toBe(7200);
+  });
+
+  test("pays at most four reports in advance, and nothing else until they are paid back", () => {
+    const inDebt = [6, 7, 8, 9].reduce(
+      (state, second) => afterReport(state, { at: second * 1000, why: "Change" }, NORMAL),
+      spent,
+    );
+    const changed = afterChange(inDebt, 9500);
+    expect(whenToLook(changed, NORMAL.credit)).toBe(10_000);
+    expect(whenToReport(changed, NORMAL.credit).at).toBe(50_000);
   });
 });
 

@@ -1,4 +1,4 @@
-// The documents of the demo, one after the other: a new pod, its update, and an update that goes wrong.
+// The documents of the demo, one after the other: a new pod, its update, and an update that never becomes ready.
 
 import { isConverged, isRolledBack } from "./demo-report.ts";
 import { BUSYBOX_1 } from "./images.ts";
@@ -8,36 +8,39 @@ export const FROM_MQTT = "from-mqtt";
 
 export interface DemoStep {
   readonly generation: number;
-  /** What is told when it is published. */
+  /** Printed when it is published. */
   readonly what: string;
-  /** What somebody would send with `mosquitto_pub -r`. */
+  /** What an operator would send with `mosquitto_pub -r`. */
   readonly document: object;
-  /** Whether the node has said at the broker that it is through with it. */
-  readonly isTold: (reported: unknown) => boolean;
-  readonly told: string;
+  /** Whether the node has reported how it ended. */
+  readonly isDone: (reported: unknown) => boolean;
+  readonly result: string;
 }
+
+/** How long an update may take to become ready. */
+const DEADLINE_S = 5;
 
 export const DEMO_STEPS: readonly DemoStep[] = [
   {
     generation: 1,
     what: `a pod ${FROM_MQTT}`,
-    document: documentOf(1, "while true; do date; sleep 5 & wait $!; done"),
-    isTold: (reported) => isConverged(reported, 1),
-    told: "all three pods run, and the broker knows it",
+    document: documentOf(1, "touch /tmp/ready; while true; do date; sleep 5 & wait $!; done"),
+    isDone: (reported) => isConverged(reported, 1),
+    result: "all three pods run, and the broker knows it",
   },
   {
     generation: 2,
     what: `an update of pod ${FROM_MQTT}`,
-    document: documentOf(2, "while true; do date -u; sleep 5 & wait $!; done"),
-    isTold: (reported) => isConverged(reported, 2),
-    told: "it is updated",
+    document: documentOf(2, "touch /tmp/ready; while true; do date -u; sleep 5 & wait $!; done"),
+    isDone: (reported) => isConverged(reported, 2),
+    result: "it is updated",
   },
   {
     generation: 3,
-    what: `an update of pod ${FROM_MQTT} that ends at once, again and again`,
-    document: documentOf(3, "echo this cannot work; exit 1"),
-    isTold: (reported) => isRolledBack(reported, { generation: 3, lastGood: 2 }),
-    told: "the update failed, so the node went back by itself: what generation 2 asked for runs again",
+    what: `an update of pod ${FROM_MQTT} whose readiness probe never succeeds`,
+    document: documentOf(3, "touch /tmp/redy; while true; do date; sleep 5 & wait $!; done"),
+    isDone: (reported) => isRolledBack(reported, { generation: 3, lastGood: 2 }),
+    result: `it was not ready within ${DEADLINE_S} s, so the node went back by itself: what generation 2 asked for runs again`,
   },
 ];
 
@@ -47,7 +50,7 @@ function documentOf(generation: number, script: string): object {
     kind: "DesiredState",
     target: { node: NODE },
     generation,
-    policy: { minReadySeconds: 1, progressDeadlineSeconds: 30 },
+    policy: { minReadySeconds: 1, progressDeadlineSeconds: DEADLINE_S },
     resources: [
       {
         apiVersion: "v1",
@@ -63,6 +66,11 @@ function documentOf(generation: number, script: string): object {
               name: "main",
               image: BUSYBOX_1.name,
               command: ["sh", "-c", `trap 'exit 0' TERM; ${script}`],
+              readinessProbe: {
+                exec: { command: ["test", "-e", "/tmp/ready"] },
+                periodSeconds: 1,
+                failureThreshold: 1,
+              },
             },
           ],
         },

@@ -1,4 +1,4 @@
-// What the demo needs to know of the pods that `agent get pods -o json` lists.
+// What the demo needs to know of the pods that the agent lists.
 
 import { isListOf, isPod, type PodView } from "../../src/cli/api-views.ts";
 import type { AgentProcess } from "./agent-process.ts";
@@ -10,10 +10,9 @@ export interface PodList {
 const isPodList = isListOf(isPod);
 
 export async function listPods(agent: AgentProcess): Promise<PodList> {
-  const { code, stdout, stderr } = await agent.cli("get", "pods", "-A", "-o", "json");
-  if (code !== 0) throw new Error(`agent get pods ended with ${code}: ${stderr}`);
-  const pods: unknown = JSON.parse(stdout);
-  if (!isPodList(pods)) throw new Error(`agent get pods printed no list: ${stdout}`);
+  const response = await agent.api("/pods");
+  const pods: unknown = await response.json();
+  if (!isPodList(pods)) throw new Error(`/pods is no list: ${JSON.stringify(pods)}`);
   return pods;
 }
 

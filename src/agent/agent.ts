@@ -155,6 +155,7 @@ export class Agent {
       ...node,
       view: this.#view,
       pods,
+      redactor,
       fetchImages: runner.fetchImages,
       documents,
       trust,

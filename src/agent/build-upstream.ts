@@ -12,7 +12,7 @@ import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 interface BuildUpstreamOptions
   extends
     Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
-    Pick<NodeCommandsOptions, "pods" | "fetchImages" | "trust"> {
+    Pick<NodeCommandsOptions, "pods" | "redactor" | "fetchImages" | "trust"> {
   readonly view: NodeView;
   readonly documents: MqttSource | undefined;
   readonly events: Pick<EventRecorder, "connected" | "denied">;

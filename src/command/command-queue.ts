@@ -46,6 +46,7 @@ type Runnable = Extract<CommandJudgement, { type: "Run" }>;
 
 interface Work extends TakenCommand {
   readonly command: Command;
+  readonly signed: boolean;
   readonly statusOnly: boolean;
   readonly until: Monotonic;
 }
@@ -135,7 +136,7 @@ export class Commands {
 
   #workOf(judged: Runnable, correlation: Pick<TakenCommand, "correlation">): Work {
     const { clock } = this.#options;
-    const { command, replyTo, statusOnly, replayable } = judged;
+    const { command, replyTo, signed, statusOnly, replayable } = judged;
     const ttl = command.ttl * 1_000;
     return {
       id: command.id,
@@ -145,6 +146,7 @@ export class Commands {
       session: this.#session,
       held: replayable,
       command,
+      signed,
       statusOnly,
       until: clock.monotonic() + ttl,
     };
@@ -198,7 +200,7 @@ export class Commands {
   /** Never rejects. */
   async #outcome(work: Work, release: () => void): Promise<CommandOutcome> {
     const { clock, execute, log } = this.#options;
-    const { command, statusOnly, until } = work;
+    const { command, signed, statusOnly, until } = work;
     if (clock.monotonic() > until)
       return failure(
         408,
@@ -208,6 +210,7 @@ export class Commands {
     try {
       return await execute({
         command,
+        signed,
         statusOnly,
         signal: this.#stop.signal,
         progress: (data) =>

@@ -143,6 +143,7 @@ export type CommandJudgement =
   | {
       readonly type: "Run";
       readonly command: Command;
+      readonly signed: boolean;
       /** Unsigned on a node that requires signatures: the answer contains no more than the reports. */
       readonly statusOnly: boolean;
       /** Signed, and it changes something: a copy could be sent again while the session lasts. */
@@ -196,7 +197,7 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
   if (denial !== undefined) return { type: "Refuse", id, replyTo, untrusted, ...denial };
   const replayable = signed && VERBS[verb].changes;
   const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
-  return { type: "Run", command, statusOnly: untrusted, replayable, ...proven, replyTo };
+  return { type: "Run", command, signed, statusOnly: untrusted, replayable, ...proven, replyTo };
 }
 
 function replyTopic(

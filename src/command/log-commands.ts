@@ -5,7 +5,9 @@ import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock } from "../lib/clock.ts";
-import { running, type CommandOrder, type Runs } from "./run-verb.ts";
+import { outOfReach, running, type CommandOrder, type Runs } from "./run-verb.ts";
+import { linesOfSecrets, redactor } from "../node/redact.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import {
   logLine,
@@ -24,8 +26,10 @@ export interface LogCommandsOptions {
   readonly files: Pick<Files, "info" | "tail" | "readFrom">;
   readonly podLogsDir: string;
   readonly metered: boolean;
-  readonly podOf: (namespace: string, name: string) => Pod | undefined;
+  readonly podOf: (namespace: string, name: string) => DesiredPod | undefined;
   readonly observed: (uid: PodUID) => ObservedPod | undefined;
+  /** Values of Secrets that must not leave the node. */
+  readonly secrets: () => ReadonlySet<string>;
   /** QoS 0 to the container's log topic; never throws. */
   readonly publish: (container: LogOf, payload: Uint8Array) => void;
   /** Aborts with `Disconnected` when the present session ends; undefined = there is none. */
@@ -56,8 +60,11 @@ export class LogCommands {
 
   async #logs(args: LogsArguments, order: CommandOrder): Promise<CommandOutcome> {
     const { namespace, pod: name } = args;
-    const pod = this.#options.podOf(namespace, name);
-    if (pod === undefined) return unknownPod(namespace, name);
+    const desired = this.#options.podOf(namespace, name);
+    if (desired === undefined) return unknownPod(namespace, name);
+    const forbidden = outOfReach(order, desired);
+    if (forbidden !== undefined) return forbidden;
+    const { pod } = desired;
     const container = containerOf(pod, args.container);
     if (typeof container !== "string") return container;
     const of = { namespace, pod: name, container };
@@ -81,7 +88,7 @@ export class LogCommands {
       .decode(bytes)
       .split("\n")
       .filter((line) => line !== "");
-    const items = tail === 0 ? [] : lines.slice(-tail).map(logLine);
+    const items = tail === 0 ? [] : this.#redacted(lines.slice(-tail)).map(logLine);
     return { code: 200, data: { container }, list: { name: "lines", items } };
   }
 
@@ -121,7 +128,10 @@ export class LogCommands {
         id: command.id,
         seconds,
         bytes,
-        read: () => follower.read(),
+        read: () => {
+          const written = follower.read();
+          return written && { ...written, lines: this.#redacted(written.lines) };
+        },
         publish: (payload) => publish(of, payload),
         signal: AbortSignal.any([own.signal, connected, signal]),
       });
@@ -129,6 +139,12 @@ export class LogCommands {
     } finally {
       if (this.#leases.get(key) === own) this.#leases.delete(key);
     }
+  }
+
+  #redacted(lines: readonly string[]): readonly string[] {
+    if (lines.length === 0) return lines;
+    const hide = redactor(linesOfSecrets(this.#options.secrets()));
+    return lines.map(hide);
   }
 
   /** Log of the instance `back` before the newest; undefined = there is none. */

@@ -14,11 +14,13 @@ import type { Edges } from "../edges.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Trust } from "../trust/trust.ts";
+import type { Redactor } from "../node/redact.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
 export interface NodeCommandsOptions {
   readonly facts: ReadFacts & HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers">;
+  readonly redactor: Pick<Redactor, "secrets">;
   readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
   /** Decides which commands are obeyed. */
@@ -53,7 +55,8 @@ export class NodeCommands {
       files,
       podLogsDir,
       metered: config.profile === "metered",
-      podOf: (namespace, name) => pods.workers.shown(`${namespace}/${name}`)?.pod,
+      podOf: (namespace, name) => pods.workers.shown(`${namespace}/${name}`),
+      secrets: () => options.redactor.secrets(),
       observed: (uid) => pods.cache.get(uid),
       publish: (of, payload) => this.#publishLog(of, payload),
       session: () => this.#live?.over.signal,

@@ -12,7 +12,7 @@ import type { HoldFacts } from "../node/node-api.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
-import { running, type CommandOrder, type Runs } from "./run-verb.ts";
+import { outOfReach, running, type CommandOrder, type Runs } from "./run-verb.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
@@ -30,7 +30,7 @@ const RESTART_MS = 120_000;
 const LOOK_MS = 500;
 const PULL_MS = 1_800_000;
 
-type Context = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress">;
+type Context = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress" | "signed">;
 
 export function podCommands(
   options: PodCommandsOptions,
@@ -45,10 +45,12 @@ export function podCommands(
 
 async function restart(
   { namespace, pod: name, container }: ArgumentsOf<"restart">,
-  { pods: { cache, workers }, clock, signal, progress }: Context,
+  { pods: { cache, workers }, clock, signal, progress, signed }: Context,
 ): Promise<CommandOutcome> {
   const desired = workers.shown(`${namespace}/${name}`);
   if (desired === undefined) return unknownPod(namespace, name);
+  const forbidden = outOfReach({ signed }, desired);
+  if (forbidden !== undefined) return forbidden;
   const names = restartable(desired.pod).map((one) => one.name);
   if (container !== undefined && !names.includes(container))
     return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
@@ -105,10 +107,14 @@ function successorOf(
 
 async function pull(
   { namespace, pod: name, image }: ArgumentsOf<"pull">,
-  { pods: { workers }, fetchImages, clock, signal, progress }: Context,
+  { pods: { workers }, fetchImages, clock, signal, progress, signed }: Context,
 ): Promise<CommandOutcome> {
+  const named = image === undefined ? workers.shown(`${namespace}/${name ?? ""}`) : undefined;
+  const forbidden = named === undefined ? undefined : outOfReach({ signed }, named);
+  if (forbidden !== undefined) return forbidden;
   const matching = workers
     .entries()
+    .filter(({ desired }) => outOfReach({ signed }, desired) === undefined)
     .flatMap(({ desired: { pod } }) =>
       image === undefined
         ? podName(pod) === `${namespace}/${name ?? ""}`

@@ -1,9 +1,12 @@
 // How a verb is carried out: its arguments are read, and unknown or invalid ones are refused; one function for each verb.
 
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { podName } from "../api/v1/pod.ts";
 import { readValue } from "../api/schema/read-value.ts";
+import { isStatic } from "../source/object-access.ts";
 import type { Commands as StoredCommands } from "../store/commands.ts";
 import type { Responses } from "../store/outbox/responses.ts";
-import { refusedArgs, type CommandOutcome } from "./response.ts";
+import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import type { CommandVerb, Verb } from "./verbs.ts";
 import { type Command } from "./judge-command.ts";
 
@@ -22,6 +25,7 @@ export type ResponseRows = Pick<Responses, "add" | "forgetExpired">;
 /** A command to carry out. */
 export interface CommandOrder {
   readonly command: Command;
+  readonly signed: boolean;
   /** The answer must contain no more than the reports. */
   readonly statusOnly: boolean;
   /** Aborts when the agent ends. */
@@ -30,6 +34,19 @@ export interface CommandOrder {
   readonly progress: (data: Readonly<Record<string, unknown>>) => void;
   /** To be called when the command only waits: other commands may then run beside it. */
   readonly release: () => void;
+}
+
+/**
+ * 403 for an unsigned command about a pod of a file: any client that may publish on the topic could have written it.
+ * undefined = the command reaches the pod.
+ */
+export function outOfReach(
+  { signed }: Pick<CommandOrder, "signed">,
+  { source, pod }: DesiredPod,
+): CommandOutcome | undefined {
+  if (signed || !isStatic(source)) return undefined;
+  const message = `pod ${podName(pod)} comes from a file, and unsigned commands reach pods of documents only; sign the command, or use agent on the device`;
+  return failure(403, "Forbidden", message);
 }
 
 /** Carries one verb out; rejects on unexpected errors. */

@@ -87,10 +87,20 @@ export function redact(text: string, secrets: ReadonlySet<string>): string {
 
 type Change = (text: string) => string;
 
-function redactor(secrets: ReadonlySet<string>): Change {
+/** Replaces secrets in texts; made once for many of them. */
+export function redactor(secrets: ReadonlySet<string>): Change {
   // The longest first, because one may be contained in another.
   const all = [...secrets].toSorted((a, b) => b.length - a.length);
   return (text) => all.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+}
+
+/** Characters; a shorter line of a certificate or a file of settings occurs in unrelated texts. */
+const SHORTEST_LINE = 16;
+
+/** The secrets, and each line of those that have several: a log contains one line at a time. */
+export function linesOfSecrets(secrets: ReadonlySet<string>): ReadonlySet<string> {
+  const lines = [...secrets].flatMap((secret) => secret.split(/\r?\n/));
+  return new Set([...secrets, ...lines.filter((line) => line.length >= SHORTEST_LINE)]);
 }
 
 /** The JSON value with the secrets replaced in every text, but not in keys. */

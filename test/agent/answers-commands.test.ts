@@ -32,7 +32,7 @@ describe("restart", () => {
     using stage = await trusting();
     const [before] = stage.running();
     const text = restartOf(stage, 1, { by: ["herald"] });
-    stage.world.judge.orders.expect({ id: ulidOf(1), pod: "web" });
+    stage.world.judge.orders.expect({ id: ulidOf(1), signed: true, pod: "web" });
     expect(await ask(stage, text, ulidOf(1))).toBe("accepted 202, running 202, done 200");
     const [after] = stage.running();
     expect([after === before, stage.running().length]).toEqual([false, 1]);
@@ -43,7 +43,7 @@ describe("restart", () => {
   test("that was recorded and is sent again after the agent has restarted is expired", async () => {
     using stage = await trusting();
     const text = restartOf(stage, 1, { by: ["herald"] });
-    stage.world.judge.orders.expect({ id: ulidOf(1), pod: "web" });
+    stage.world.judge.orders.expect({ id: ulidOf(1), signed: true, pod: "web" });
     await ask(stage, text, ulidOf(1));
     await stage.restart();
     const before = stage.running();
@@ -57,7 +57,7 @@ describe("restart", () => {
 
   test("that was cut off by a kill is told so, and is not done by the next process", async () => {
     using stage = await trusting();
-    stage.world.judge.orders.expect({ id: ulidOf(1), pod: "web" });
+    stage.world.judge.orders.expect({ id: ulidOf(1), signed: true, pod: "web" });
     const { broker } = stage.world.machine;
     stage.world.machine.runtime.faults.order("stopContainer", { type: "hang" });
     broker.publish(COMMAND_TOPIC, restartOf(stage, 1, { by: ["herald"] }), false);
@@ -97,7 +97,7 @@ describe("restart", () => {
   test("unsigned counts where nobody has ever seen a key", async () => {
     using stage = await running();
     const [before] = stage.running();
-    stage.world.judge.orders.expect({ id: ulidOf(1), pod: "web" });
+    stage.world.judge.orders.expect({ id: ulidOf(1), signed: true, pod: "web" });
     expect(await ask(stage, restartOf(stage, 1), ulidOf(1))).toBe(
       "accepted 202, running 202, done 200",
     );

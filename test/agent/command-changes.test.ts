@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { podCommands } from "../../src/command/pod-commands.ts";
-import type { CommandVerb } from "../../src/command/verbs.ts";
+import { COMMAND_VERBS, VERBS, type CommandVerb } from "../../src/command/verbs.ts";
 import type { CommandOrder } from "../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../src/command/response.ts";
 import { aContainer } from "../fakes/a-pod.ts";
@@ -17,6 +17,7 @@ class Orders {
   readonly world: PodWorld;
   readonly progress: unknown[] = [];
   readonly stop = new AbortController();
+  signed = true;
 
   constructor(world: PodWorld) {
     this.world = world;
@@ -25,6 +26,7 @@ class Orders {
   order(verb: CommandVerb, args: Readonly<Record<string, unknown>>): CommandOrder {
     return {
       command: { id: ulid(1), verb, target: {}, args, ttl: 60 },
+      signed: this.signed,
       statusOnly: false,
       signal: this.stop.signal,
       progress: (data) => void this.progress.push(data),
@@ -204,4 +206,20 @@ describe("an ordered pull", () => {
     expect(await ask({})).toMatchObject({ code: 400 });
     expect(await ask({ pod: "web", image: "local/busybox:1" })).toMatchObject({ code: 400 });
   });
+});
+
+test("an unsigned command reaches no pod of a file", async () => {
+  using world = new PodWorld();
+  await world.start();
+  await world.desire([pod("web")]);
+  await world.clock.advance(1_000);
+  const orders = new Orders(world);
+  orders.signed = false;
+  const forbidden = { code: 403, error: { category: "Forbidden" } };
+  expect(await orders.run("restart", { pod: "web" })).toMatchObject(forbidden);
+  expect(await orders.run("pull", { pod: "web" })).toMatchObject(forbidden);
+  expect(await orders.run("pull", { image: "local/busybox:1" })).toMatchObject({ code: 404 });
+  // Holds concern updates of documents only, whoever orders them. A new verb needs a line above.
+  const judged: readonly CommandVerb[] = ["restart", "hold", "release", "pull"];
+  expect(COMMAND_VERBS.filter((verb) => VERBS[verb].changes)).toEqual([...judged]);
 });

@@ -36,6 +36,11 @@ export class CommandHand {
     this.#options = options;
   }
 
+  /** Whether its orders are signed. */
+  get signs(): boolean {
+    return this.#options.signer() !== undefined;
+  }
+
   perform({ how, pod, container }: CommandAct): void {
     const { broker, orders, signer } = this.#options;
     const session = presentSession(broker);
@@ -87,7 +92,7 @@ export class CommandHand {
     const { broker, orders, signer } = this.#options;
     const id = this.#nextId();
     const by = signer();
-    orders().expect({ id, ...args });
+    orders().expect({ id, signed: by !== undefined, ...args });
     const session = presentSession(broker);
     const signers = by === undefined ? [] : [by];
     const text = commandText({ id, verb: "restart", session, args, by: signers });

@@ -65,7 +65,10 @@ async function edits(
   const calls = world.machine.runtime.calls.length;
   world.objects.edit(object, world.truth.originOf(object, reader) ?? "file");
   const follows = readings(world, (key, text) => texts.get(key) !== text);
-  await clock.advance(SHOWN_MS + latencyOf(world));
+  // Where exits show late, the worker may still be in a stop of what ended before.
+  const { statusLagMs } = world.setup;
+  const lagMs = statusLagMs > 2_000 ? 2 * statusLagMs : 0;
+  await clock.advance(SHOWN_MS + latencyOf(world) + lagMs);
   const behind = world
     .desired()
     .map((spec) => (waits(world, spec) ? undefined : wrongVolumes(world, spec)));

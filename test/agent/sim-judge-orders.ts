@@ -9,6 +9,8 @@ import type { SimName } from "./sim-specs.ts";
 
 export interface ValidOrder {
   readonly id: string;
+  /** An unsigned one may restart pods of documents only. */
+  readonly signed: boolean;
   readonly pod: SimName;
   /** Absent = all of them. */
   readonly container?: string | undefined;
@@ -77,12 +79,17 @@ export class OrderJudge {
     }
   }
 
+  #isOfFile(container: FakeContainer): boolean {
+    return this.#ledger.ownSources(uidOf(container) ?? "").every((source) => source === "file");
+  }
+
   #orderFor(container: FakeContainer): Order | undefined {
     const name = container.config.metadata?.name;
     return this.#orders.find((order) => {
       if (order.answered || order.process !== this.#ledger.process) return false;
       if (podNameOf(container) !== `default/${order.pod}`) return false;
       if (order.container !== undefined && order.container !== name) return false;
+      if (!order.signed && this.#isOfFile(container)) return false;
       const ended = order.ended.get(nameOf(container));
       return ended === undefined || ended === container.id;
     });

@@ -3,7 +3,7 @@
 
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { throwPause } from "./sim-dice.ts";
-import type { SimTrust } from "./sim-specs.ts";
+import type { SimName, SimTrust } from "./sim-specs.ts";
 import {
   throwName,
   type CommandHow,
@@ -20,15 +20,17 @@ const STREAM = 0x7af9a;
 
 export function throwTrust(seed: number): SimTrust {
   return new Mulberry32(seed ^ STREAM).weighted([
-    [NOTHING, 72],
+    [NOTHING, 62],
+    // An unsigned order reaches no pod of a file: most worlds with orders need signatures.
+    [{ signed: true, commands: true }, 10],
     [{ signed: true, commands: true }, 12],
     [{ signed: true, commands: false }, 7],
     [{ signed: false, commands: true }, 9],
   ] as const);
 }
 
-/** Steps that go together. */
-type Throw = (dice: Mulberry32) => readonly SimAct[];
+/** Steps that go together; a pause that is not written is thrown. */
+type Throw = (dice: Mulberry32) => readonly (SimAct | SimStep)[];
 
 const throwForgery = (dice: Mulberry32): Forgery =>
   dice.pick([
@@ -77,6 +79,16 @@ function lost(dice: Mulberry32): SimAct {
   return { type: "Database", how: dice.pick(["lost", "corrupt", "everything"] as const) };
 }
 
+const images = (there: boolean): SimAct => ({ type: "Images", there });
+/** An image is gone, and its pull takes longer than an order to restart may: it is withdrawn. */
+const SLOW_PULL: readonly SimAct[] = [
+  images(false),
+  images(true),
+  { type: "Fault", call: "pullImage", kind: "delay", times: 2, ms: 130_000 },
+];
+const restartOf = (pod: SimName): SimAct => ({ type: "Command", how: "restart", pod });
+const OUTLASTS: SimStep = { type: "Wait", pause: 130_000 };
+
 function commands(signed: boolean): Throw {
   const ways: readonly (readonly [CommandHow, number])[] = [
     ["restart", 8],
@@ -100,6 +112,7 @@ function commands(signed: boolean): Throw {
       [one, 6],
       [(own) => [...one(own), ...restart(own), ...one(own)], 2],
       [(own) => [...one(own), ...one(own)], 1],
+      [() => [...SLOW_PULL, restartOf("web"), restartOf("db"), OUTLASTS], 2],
     ])(dice);
 }
 
@@ -109,8 +122,8 @@ export function withTrust(
   dice: Mulberry32,
 ): readonly SimStep[] {
   const woven = [...steps];
-  const weave = (acts: readonly SimAct[], at: number): void => {
-    woven.splice(at, 0, ...acts.map((act) => ({ ...act, pause: throwPause(dice) })));
+  const weave = (acts: ReturnType<Throw>, at: number): void => {
+    woven.splice(at, 0, ...acts.map((act) => ({ pause: throwPause(dice), ...act })));
   };
   const place = (): number => 1 + dice.below(woven.length);
   if (signed)

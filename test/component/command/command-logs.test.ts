@@ -6,7 +6,15 @@ import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { CommandOrder } from "../../../src/command/run-verb.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
-import { aContainer, anInstance, anObservedPod, aPod, aSandbox, UID } from "../../fakes/a-pod.ts";
+import {
+  aContainer,
+  aDesiredPod,
+  anInstance,
+  anObservedPod,
+  aPod,
+  aSandbox,
+  UID,
+} from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { ulid } from "../../unit/upstream/a-command.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
@@ -19,13 +27,17 @@ class World {
   readonly directory = newDirectory();
   readonly published: { container: string; batch: LogBatch }[] = [];
   readonly progress: unknown[] = [];
+  secrets: ReadonlySet<string> = new Set();
+  signed = false;
   readonly commands: LogCommands;
   session: AbortController | undefined = new AbortController();
   released = 0;
   attempt = 1;
 
   constructor(options: Partial<LogCommandsOptions> = {}) {
-    const pod = aPod({ containers: NAMES.map((name) => aContainer(name)) });
+    const pod = aDesiredPod(aPod({ containers: NAMES.map((name) => aContainer(name)) }), {
+      source: "mqtt:node",
+    });
     this.commands = new LogCommands({
       clock: this.clock,
       files: realFiles(),
@@ -37,6 +49,7 @@ class World {
           [aSandbox()],
           NAMES.map((name) => anInstance(name, { attempt: this.attempt })),
         ),
+      secrets: () => this.secrets,
       publish: ({ container }, payload) => {
         const batch = JSON.parse(new TextDecoder().decode(payload)) as LogBatch;
         this.published.push({ container, batch });
@@ -60,6 +73,7 @@ class World {
   async ask(args: Readonly<Record<string, unknown>>, n = 1): Promise<CommandOutcome> {
     const order: CommandOrder = {
       command: { id: ulid(n), verb: "logs", target: {}, args: { pod: "web", ...args }, ttl: 60 },
+      signed: this.signed,
       statusOnly: false,
       signal: new AbortController().signal,
       progress: (data) => void this.progress.push(data),
@@ -76,6 +90,46 @@ class World {
 function linesOf({ list }: CommandOutcome): readonly string[] {
   return (list?.items ?? []).map((item) => (item as { text: string }).text);
 }
+
+describe("what must not leave the node", () => {
+  const KEY = "-----BEGIN KEY-----\nMC4CAQAwBQYDK2VwBCIEIA\n-----END KEY-----";
+
+  test("is hidden in the last lines, also one line of a Secret of many", async () => {
+    const logs = new World();
+    logs.secrets = new Set(["hunter2-hunter2", KEY]);
+    logs.write("a", ["password=hunter2-hunter2!", "MC4CAQAwBQYDK2VwBCIEIA", "nothing"]);
+    expect(linesOf(await logs.ask({ container: "a" })).slice(1)).toEqual([
+      "password=<hidden>!",
+      "<hidden>",
+      "nothing",
+    ]);
+  });
+
+  test("is hidden in new lines", async () => {
+    const logs = new World();
+    logs.secrets = new Set(["hunter2-hunter2"]);
+    const following = logs.ask({ container: "a", follow: true, seconds: 2 });
+    await logs.clock.settle();
+    logs.write("a", ["password=hunter2-hunter2"]);
+    await logs.clock.advance(2000);
+    await following;
+    expect(logs.texts()).toEqual(["password=<hidden>"]);
+  });
+
+  test("is the log of a pod of a file, if the command is unsigned", async () => {
+    const pod = aDesiredPod(aPod({ containers: [aContainer("a")] }), { source: "file" });
+    const logs = new World({ podOf: () => pod });
+    expect(await logs.ask({ container: "a" })).toMatchObject({
+      code: 403,
+      error: {
+        message:
+          "pod default/web comes from a file, and unsigned commands reach pods of documents only; sign the command, or use agent on the device",
+      },
+    });
+    logs.signed = true;
+    expect(await logs.ask({ container: "a" })).toMatchObject({ code: 200 });
+  });
+});
 
 describe("the last lines of a log", () => {
   test("are as many as asked for, of this instance or the one before", async () => {

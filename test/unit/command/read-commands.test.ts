@@ -92,6 +92,7 @@ function order(
 ): CommandOrder {
   return {
     command: { id: ulid(1), verb, target: {}, args, ttl: 60 },
+    signed: !statusOnly,
     statusOnly,
     signal: new AbortController().signal,
     progress: () => undefined,

@@ -30,6 +30,7 @@ import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
   afterScan,
   initialState,
+  keepsEntries,
   withDirectoryError,
   type ManifestState,
 } from "./manifest-state.ts";
@@ -76,6 +77,8 @@ export class FileSource {
   #departures: Departures = new Map();
   #watch: DirectoryWatch | undefined;
   #wasHinted = false;
+  /** The last scan did not read all that it might have. */
+  #isCut = false;
   #directory: DirectorySeen = { type: "Never" };
   /** undefined until the first snapshot. */
   #published: ManifestState | undefined;
@@ -116,12 +119,17 @@ export class FileSource {
 
   /** A file edited or deleted while the agent was down must not start its old pod until it has settled. */
   #mayPublish(): boolean {
-    if (this.#published !== undefined || lookAgainAt(this.#settling) === undefined) return true;
-    return this.#options.clock.monotonic() >= this.#publishAt;
+    const now = this.#options.clock.monotonic();
+    const again = lookAgainAt(this.#settling);
+    if (this.#published === undefined) return again === undefined || now >= this.#publishAt;
+    // In the middle of a burst: what has left one file may be in one that is not read yet.
+    const isReading = this.#isCut || (again !== undefined && again <= now);
+    return !isReading || keepsEntries(this.#published, this.#state);
   }
 
   #delay(): number {
     const { clock, random } = this.#options;
+    if (this.#isCut) return 0;
     const rescan = this.#directory.type === "There" ? RESCAN_MS : MISSING_RESCAN_MS;
     const delay = jitter(random, rescan, RESCAN_JITTER);
     const times = [
@@ -179,8 +187,10 @@ export class FileSource {
       expected: new Set([...this.#known()].filter((path) => !held.has(path))),
       arrivals,
     });
-    const { read, settling } = readSettled(this.#options, { seen, plan, state: this.#state });
-    this.#settling = settling;
+    const found = readSettled(this.#options, { seen, plan, state: this.#state });
+    const { read } = found;
+    this.#settling = found.settling;
+    this.#isCut = found.isCut;
     for (const path of plan.gone) this.#stopWaiting(path);
     for (const file of read) this.#readLater(file);
     const waiting = [...this.#settling.pending.keys()];
@@ -256,6 +266,7 @@ export class FileSource {
     }
     // Nothing settles in a missing directory.
     this.#settling = NOTHING_SETTLING;
+    this.#isCut = false;
     this.#departures = new Map();
     const next = withDirectoryError(
       this.#state,

@@ -124,6 +124,8 @@ interface ReadFiles {
   readonly read: readonly ManifestFile[];
   /** As planned, but files that changed while they were read settle again. */
   readonly settling: Settling;
+  /** There may be more files that equal their last good copies. */
+  readonly isCut: boolean;
 }
 
 /** Reads the files that have settled, and those that equal their last good copies. */
@@ -138,25 +140,34 @@ export function readSettled(options: ReadContext, { seen, plan, state }: ScanSee
     else torn.set(path, now ?? file.look);
   }
   const unread = plan.settling.pending;
+  let isCut = false;
   for (const path of unread.keys()) {
-    const file = readUnchanged(options, seen.get(path), state);
+    const entry = seen.get(path);
+    if (!mayBeUnchanged(entry, state)) continue;
+    isCut = plan.budget.isSpent;
+    if (isCut) break;
+    plan.budget.spend(entry);
+    const file = readUnchanged(options, entry, state);
     if (file !== undefined) read.push(file);
   }
   const done = new Set(read.map((file) => file.path));
   const pending = new Map([...unread].filter(([path]) => !done.has(path)));
   const settling = unsettle({ ...plan.settling, pending }, torn, options.clock.monotonic());
-  return { read, settling };
+  return { read, settling, isCut };
+}
+
+/** Not read since the start, and there is a last good copy. */
+function mayBeUnchanged(entry: Entry | undefined, state: ManifestState): entry is Entry {
+  return entry !== undefined && !state.files.has(entry.path) && state.outcomes.has(entry.path);
 }
 
 /** After a restart, a file that equals its last good copies need not settle. */
 function readUnchanged(
   options: ReadContext,
-  entry: Entry | undefined,
+  entry: Entry,
   state: ManifestState,
 ): ManifestFile | undefined {
-  if (entry === undefined || state.files.has(entry.path)) return undefined;
-  const lastGood = state.outcomes.get(entry.path)?.entries;
-  if (lastGood === undefined) return undefined;
+  const lastGood = state.outcomes.get(entry.path)?.entries ?? [];
   const file = readFile(options, entry);
   const same = file?.reading.type === "Decoded" && equalsLastGood(file.reading.manifest, lastGood);
   return same ? file : undefined;

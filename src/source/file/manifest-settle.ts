@@ -41,7 +41,10 @@ export interface ScanFacts {
 }
 
 export interface ScanPlan {
+  /** The first by path; others that may be read are due at once, and stay in `settling`. */
   readonly read: readonly string[];
+  /** What is left after them. */
+  readonly budget: ReadBudget;
   /** Deleted: their pods stop. */
   readonly gone: readonly string[];
   readonly settling: Settling;
@@ -59,6 +62,24 @@ const MAYBE_WHOLE_MS = 5;
 /** A file must be missing for this long, ms: `rm -r` of the directory deletes no pod, and editors rename while saving. */
 const VANISH_MS = 100;
 
+/** Read between two looks at the directory: the first pods start while the rest of a burst is read. */
+const READ_AT_ONCE = { files: 64, bytes: 1024 * 1024 };
+
+/** How much may still be read before the next look; a single file may be larger. */
+export class ReadBudget {
+  #files = READ_AT_ONCE.files;
+  #bytes = READ_AT_ONCE.bytes;
+
+  get isSpent(): boolean {
+    return this.#files <= 0 || this.#bytes <= 0;
+  }
+
+  spend({ size }: Pick<Look, "size">): void {
+    this.#files -= 1;
+    this.#bytes -= size;
+  }
+}
+
 export const NOTHING_SETTLING: Settling = {
   pending: new Map(),
   vanished: { paths: new Set(), since: 0 },
@@ -67,15 +88,20 @@ export const NOTHING_SETTLING: Settling = {
 export function planScan(previous: Settling, facts: ScanFacts): ScanPlan {
   const read: string[] = [];
   const pending = new Map<string, Pending>();
+  const budget = new ReadBudget();
   for (const [path, look] of facts.seen) {
     const before = facts.read.get(path);
     if (before !== undefined && isSameLook(before, look)) continue;
     const next = settle(previous.pending.get(path), { path, look }, facts);
-    if (facts.now - next.since >= next.quiet) read.push(path);
-    else pending.set(path, next);
+    const isDue = facts.now - next.since >= next.quiet;
+    if (!isDue || budget.isSpent) pending.set(path, next);
+    else {
+      read.push(path);
+      budget.spend(look);
+    }
   }
   const { gone, vanished } = confirmVanished(previous.vanished, facts);
-  return { read, gone, settling: { pending, vanished } };
+  return { read, budget, gone, settling: { pending, vanished } };
 }
 
 /** When to look again even without an event. */

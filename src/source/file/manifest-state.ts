@@ -3,7 +3,7 @@
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { lostCopies, outcomeOf, type Outcomes } from "./manifest-last-good.ts";
 import { isSameLook } from "./manifest-settle.ts";
-import { digestOf, type ManifestFile } from "./manifest-entry.ts";
+import { digestOf, entryKey, type ManifestFile } from "./manifest-entry.ts";
 
 export interface ManifestState {
   readonly files: ReadonlyMap<string, ManifestFile>;
@@ -53,6 +53,15 @@ export function afterScan(state: ManifestState, scan: ScanOutcome): ManifestStat
   const known = { files, outcomes, held: scan.held, directoryError: undefined };
   const next = { ...known, ready: state.ready || isReady(known, scan.waiting) };
   return isUnchanged(state, next, scan) ? state : next;
+}
+
+/** Whether every entry that was in effect before still is, in whatever file and version. */
+export function keepsEntries(before: ManifestState, after: ManifestState): boolean {
+  return keysOf(before).isSubsetOf(keysOf(after));
+}
+
+function keysOf({ outcomes }: ManifestState): ReadonlySet<string> {
+  return new Set([...outcomes.values()].flatMap(({ entries }) => entries.map(entryKey)));
 }
 
 /** Every file is valid or has a last good copy, and no copy is lost. */

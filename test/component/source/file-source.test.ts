@@ -107,6 +107,79 @@ describe("reading", () => {
   });
 });
 
+describe("more files than are read at once", () => {
+  const MANY = 200;
+  const names = Array.from({ length: MANY }, (_, index) => `p${String(index).padStart(3, "0")}`);
+
+  /** All at once, as one `mv * manifests/`. */
+  async function moveIn(on: ManifestDirectory, pods: readonly string[]): Promise<void> {
+    for (const name of pods) {
+      writeFileSync(`${on.root}/t`, manifest(name));
+      renameSync(`${on.root}/t`, on.path(`${name}.yaml`));
+    }
+    await on.hint(...pods.map((name) => ({ type: "MovedIn" as const, name: `${name}.yaml` })));
+  }
+
+  test("the first pods are wanted before the rest is read, each file is read once", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await moveIn(on, names);
+    const [, first] = on.snapshots;
+    expect(first?.pods.map(({ pod }) => pod.metadata.name)).toEqual(names.slice(0, 64));
+    await on.clock.advance(6);
+    expect(on.now().pods).toHaveLength(MANY);
+    expect(on.reads).toEqual(names.map((name) => `${name}.yaml`));
+    expect(on.snapshots.length).toBeLessThanOrEqual(6);
+    await on.stop();
+  });
+
+  test("large ones are fewer at once", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    for (const name of names.slice(0, 8))
+      writeFileSync(on.path(`${name}.yaml`), `${manifest(name)}#${"x".repeat(400_000)}\n`);
+    await on.hint(
+      ...names.slice(0, 8).map((name) => ({ type: "MovedIn" as const, name: `${name}.yaml` })),
+    );
+    expect(on.snapshots[1]?.pods).toHaveLength(3);
+    await on.clock.advance(6);
+    expect(on.now().pods).toHaveLength(8);
+    await on.stop();
+  });
+
+  test("after a restart nothing is settled before all are read, and what is unchanged does not wait", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await moveIn(on, names);
+    await on.clock.advance(6);
+    await on.stop();
+    await on.start();
+    await on.clock.advance(6);
+    expect(on.now()).toMatchObject({ ready: true, pods: { length: MANY } });
+    expect(on.reads).toHaveLength(MANY);
+    await on.stop();
+  });
+
+  test("a pod that moves to a file that is read later goes on", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await moveIn(on, names);
+    await on.clock.advance(6);
+    const before = on.snapshots.length;
+    const swapped = names.toReversed();
+    for (const [index, name] of swapped.entries()) {
+      writeFileSync(`${on.root}/t`, manifest(name));
+      renameSync(`${on.root}/t`, on.path(`${names[index]}.yaml`));
+    }
+    await on.hint(...names.map((name) => ({ type: "MovedIn" as const, name: `${name}.yaml` })));
+    await on.clock.advance(6);
+    const since = on.snapshots.slice(before);
+    expect(since.map(({ pods }) => pods.length)).toEqual(since.map(() => MANY));
+    expect(since.length).toBeGreaterThan(0);
+    await on.stop();
+  });
+});
+
 describe("last good", () => {
   const BROKEN: Readonly<Record<string, readonly [text: string | Uint8Array, rejected: string]>> = {
     "a syntax error": ["spec: [", "web.yaml Syntax"],

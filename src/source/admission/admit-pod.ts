@@ -27,10 +27,14 @@ export interface NodeInfo extends LabelledNode {
   readonly priorityClasses: PriorityClasses;
 }
 
-/** The requests of pods that run or were admitted before, by namespace/name. */
-export type Room = ReadonlyMap<string, Amounts>;
+/** Requests of pods that run or were admitted before. Each pod adds itself to those before it, and nothing is copied. */
+export interface Room {
+  readonly total: Amounts;
+  readonly newest?: { readonly name: string; readonly amounts: Amounts; readonly before: Room };
+}
 
-export const EMPTY_ROOM: Room = new Map();
+const NOTHING: Amounts = new Map();
+export const EMPTY_ROOM: Room = { total: NOTHING };
 
 /** Resources that admission counts; devices are checked when a container starts. */
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
@@ -49,9 +53,19 @@ export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undef
 /** Adds this pod. Two specs of one name never run at once, so the larger amount of each resource counts. */
 export function withPod(taken: Room, pod: Pod): Room {
   const name = podName(pod);
-  const before = taken.get(name);
-  const asked = podRequests(pod.spec);
-  return new Map([...taken, [name, before === undefined ? asked : larger(before, asked)]]);
+  const earlier = amountsOf(taken, name);
+  const amounts = larger(earlier, podRequests(pod.spec));
+  const total = new Map(taken.total);
+  for (const [resource, amount] of amounts)
+    total.set(resource, (total.get(resource) ?? 0n) + amount - (earlier.get(resource) ?? 0n));
+  return { total, newest: { name, amounts, before: taken } };
+}
+
+/** Of the pods of this name. */
+function amountsOf(taken: Room, name: string): Amounts {
+  for (let { newest } = taken; newest !== undefined; { newest } = newest.before)
+    if (newest.name === name) return newest.amounts;
+  return NOTHING;
 }
 
 function classError(
@@ -132,12 +146,11 @@ function forbiddenSysctl(
 }
 
 function roomError(pod: Pod, node: NodeInfo, taken: Room): FieldError | undefined {
-  const own = podName(pod);
   // Its own predecessor stops before it starts.
-  const others = [...taken].filter(([name]) => name !== own).map(([, amounts]) => amounts);
+  const own = amountsOf(taken, podName(pod));
   for (const [resource, requested] of podRequests(pod.spec)) {
     if (requested === 0n || !COUNTED.test(resource)) continue;
-    const used = others.reduce((sum, amounts) => sum + (amounts.get(resource) ?? 0n), 0n);
+    const used = (taken.total.get(resource) ?? 0n) - (own.get(resource) ?? 0n);
     const capacity = node.allocatable.get(resource) ?? 0n;
     if (requested + used <= capacity) continue;
     return {

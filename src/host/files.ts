@@ -43,6 +43,11 @@ export interface Files extends PlainFiles {
   realPath(path: string): string | undefined;
   /** Like `read`, but follows symbolic links, which the system's configuration files often are. */
   readFollowing(path: string, maxBytes: number): Uint8Array;
+  /**
+   * Bytes of a regular file of at most `maxBytes` below a directory that a hostile pod writes to; no link leads out of it.
+   * undefined when there is nothing. The message names only `path`, which is relative.
+   */
+  readBeneath(root: string, path: string, maxBytes: number): Uint8Array | undefined;
   /** The last `maxBytes` bytes of a regular file, or all of it. */
   tail(path: string, maxBytes: number): Uint8Array;
   /** At most `maxBytes` bytes of a regular file from `offset` on; none at its end. */

@@ -23,7 +23,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, errorCode, ignoring, messageOf } from "../lib/errors.ts";
-import { createDirectory, createFile } from "./tree/open-beneath.ts";
+import { createDirectory, createFile, readBeneath } from "./tree/open-beneath.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { diskUsage } from "./tree/walk-tree.ts";
 import type { FileKind } from "../lib/plain-files.ts";
@@ -49,6 +49,13 @@ export function realFiles(): Files {
     realPath: attempt("look at", (path) => ignoring(BROKEN_LINK, () => realpathSync(path))),
     read: attempt("read", readRegular),
     readFollowing: attempt("read", (path, maxBytes) => readRegular(realpathSync(path), maxBytes)),
+    readBeneath(root, path, maxBytes) {
+      try {
+        return readBeneath(root, path, maxBytes);
+      } catch (cause) {
+        throw new AgentError({ reason: "FileError", message: messageOf(cause), cause });
+      }
+    },
     readFrom: attempt("read", readPart),
     tail: attempt("read", (path, maxBytes) => readPart(path, undefined, maxBytes)),
     writeAtomic: attempt("write", writeAtomic),

@@ -9,6 +9,8 @@ import type { ActionInput, ContainerFacts, SandboxRef } from "./decide/action-in
 import type { RuntimeHelper } from "./runtime-helper.ts";
 import type { PodConfigs } from "./pod-configs.ts";
 import { configText } from "./decide/config-digest.ts";
+import type { FileKeySelector } from "../api/v1/key-and-field-refs.ts";
+import { EnvFiles, MAX_ENV_FILE } from "./cri-config/env-file.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import { hostNetworkHostsFile, podHostname, podHostsFile } from "./cri-config/pod-hosts.ts";
@@ -60,7 +62,9 @@ export class RunOptionsGenerator {
     const { pod } = input.desired;
     const { nodeName, allocatable: node } = helper;
     const downward = { nodeName, hostIPs: helper.hostIPs(), podIPs: ips ?? [] };
-    const { env, events } = resolveEnvironment(pod, container, { objects, downward, node });
+    const envFiles = new EnvFiles((selector) => this.#envFile(selector, input));
+    const known = { objects, downward, node, files: envFiles };
+    const { env, events } = resolveEnvironment(pod, container, known);
     const read = configText(pod, container, objects);
     this.#refreshVolumes(pod, container);
     const facts = {
@@ -76,6 +80,18 @@ export class RunOptionsGenerator {
   async settle(sandbox: SandboxRef, input: ActionInput): Promise<void> {
     const ips = await sandbox.ips();
     this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
+  }
+
+  /** A container wrote it: it is read without following a link out of the volume, and not beyond the limit. */
+  #envFile({ volumeName, path }: FileKeySelector, input: ActionInput): Uint8Array | undefined {
+    const root = input.volumes.get(volumeName);
+    if (root === undefined) throw configError(`volume "${volumeName}" is not set up`);
+    try {
+      return this.#options.files.readBeneath(root, path, MAX_ENV_FILE);
+    } catch (cause) {
+      const why = messageOf(cause);
+      throw configError(`couldn't read an env file of volume "${volumeName}": ${why}`, cause);
+    }
   }
 
   /** undefined = not needed to create the container: reading the address from the runtime takes time. */

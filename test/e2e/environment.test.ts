@@ -110,3 +110,48 @@ e2e.concurrent("a value with a NUL byte is told by name only, and waited for", a
   await untilPod(agent, "with-nul", READY);
   expect((await world.environment({ agent, pod: "with-nul" })).get("K_TOKEN")).toBe("hush");
 });
+
+e2e.concurrent(
+  "variables of a file that an init container wrote, or that is waited for",
+  async () => {
+    world.put(agent, "env-files");
+    const where = 'of volume "scratch"';
+    const waiting: Readonly<Record<string, string>> = {
+      late: `couldn't find env file "late.env" ${where}: it does not exist`,
+      wrong: `couldn't read env file "d/app.env" ${where}: the value must be enclosed in single quotes at line 7`,
+      outside: `couldn't read an env file ${where}: "out.env" leads out of the volume`,
+      fifo: `couldn't read an env file ${where}: "fifo.env" is no regular file`,
+    };
+    const pod = await untilPod(agent, "env-files", {
+      is: "runs what can run",
+      when: (seen) =>
+        containerOf(seen, "main").ready &&
+        Object.keys(waiting).every((name) => containerOf(seen, name).state.waiting !== undefined),
+    });
+    const shown = Object.keys(waiting).map((name) => [name, containerOf(pod, name).state.waiting]);
+    expect(Object.fromEntries(shown)).toEqual(
+      Object.fromEntries(
+        Object.entries(waiting).map(([name, message]) => [
+          name,
+          { reason: "CreateContainerConfigError", message },
+        ]),
+      ),
+    );
+    const found = await world.environment({ agent, pod: "env-files" });
+    expect(Object.fromEntries(found)).toMatchObject({
+      ADDRESS: "10.1.2.3",
+      LINES: "one\n  two",
+      LITERAL: '$(ADDRESS) "x"',
+      URL: "http://10.1.2.3/",
+    });
+    expect([...found.keys()]).not.toContain("NO_FILE");
+    const writer = { agent, pod: "env-files", container: "writer" };
+    await world.inside(writer, `echo "LATE='now'" >/scratch/late.env`);
+    await untilPod(agent, "env-files", {
+      is: "has started the container that waited for its file",
+      when: (seen) => containerOf(seen, "late").ready,
+    });
+    const late = { agent, pod: "env-files", container: "late" };
+    expect((await world.environment(late)).get("LATE")).toBe("now");
+  },
+);

@@ -59,6 +59,12 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
     title: EVERY_WAY,
   },
   {
+    fields: below(ENV, "valueFrom.fileKeyRef", "valueFrom.fileKeyRef.*"),
+    proof: "here",
+    test: INSIDE,
+    title: "variables of a file that an init container wrote, or that is waited for",
+  },
+  {
     fields: below(ENV, "valueFrom.configMapKeyRef.optional", "valueFrom.secretKeyRef.optional"),
     proof: "here",
     test: ENVIRONMENT,

@@ -85,6 +85,7 @@ export function keysOf(variable: EnvVar) {
   switch (source.type) {
     case "fieldRef":
     case "resourceFieldRef":
+    case "fileKeyRef":
       return [];
     case "configMapKeyRef":
     case "secretKeyRef":

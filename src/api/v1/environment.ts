@@ -1,7 +1,6 @@
 // Environment variables of a container: literal values, and values that are looked up. k8s: ValidateEnv, ValidateEnvFrom
 
 import { invalidAt, writtenOf, type Node } from "../decode/field-reader.ts";
-import { refused } from "../decode/field-rules.ts";
 import {
   boolean,
   converted,
@@ -9,7 +8,6 @@ import {
   textField,
   objectType,
   string,
-  unread,
   type ObjectOf,
 } from "../schema/codec.ts";
 import { notTogether } from "../schema/json-schema.ts";
@@ -19,6 +17,7 @@ import { textOf } from "../schema/values.ts";
 import { ENV_NAME_FORM, WITHOUT_NUL_FORM } from "../validation/validate-names.ts";
 import {
   CONFIG_MAP_KEY,
+  FILE_KEY,
   FIELD_REF,
   objectName,
   RESOURCE_FIELD_REF,
@@ -39,29 +38,22 @@ const SOURCES = {
   secretKeyRef: fieldOf(SECRET_KEY)({
     about: "One key of a Secret. The container waits until the key exists.",
   }),
-};
-const SOURCE_FIELDS = {
-  ...SOURCES,
-  fileKeyRef: unread(
-    "FileKeySelector",
-    "One variable of a file in an emptyDir volume.",
-    refused({
-      code: "Unsupported",
-      message: "does not work on this node; use configMapKeyRef or secretKeyRef",
-    }),
-  ),
+  fileKeyRef: fieldOf(FILE_KEY)({
+    about:
+      "One variable of a file in an emptyDir volume, such as an init container writes it. The container waits until the key exists.",
+  }),
 };
 
 export type EnvSource = Tagged<ObjectOf<typeof SOURCES>>;
 
 const ENV_SOURCE: Type<EnvSource> = converted(
-  objectType("EnvVarSource", SOURCE_FIELDS, {
-    union: Object.keys(SOURCE_FIELDS),
+  objectType("EnvVarSource", SOURCES, {
+    union: Object.keys(SOURCES),
     check(_, node) {
-      if (isEmptyUnion(node, SOURCE_FIELDS))
+      if (isEmptyUnion(node, SOURCES))
         invalidWhole(
           node,
-          "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+          "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
         );
       if (writtenOf(node, Object.keys(SOURCES)).length > 1) invalidWhole(node, ONE_ONLY);
     },

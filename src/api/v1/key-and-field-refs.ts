@@ -17,7 +17,13 @@ import {
 import type { Field, Type } from "../schema/type.ts";
 import { quantity, textOf, unless, within } from "../schema/values.ts";
 import { CONFIG_KEY_FORM, filePathError, tidyPath } from "../validation/keys-and-paths.ts";
-import { CLIMBING_PATH, qualifiedNameError, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
+import {
+  CLIMBING_PATH,
+  DNS_LABEL_FORM,
+  ENV_NAME_FORM,
+  qualifiedNameError,
+  SUBDOMAIN_FORM,
+} from "../validation/validate-names.ts";
 
 /** Which object holds a reference to the pod's own fields: not every field is available in both. */
 export type ReferencePlace = "env" | "volume";
@@ -70,6 +76,34 @@ export const filePath = textField(FILE_PATH)({
   about: "Relative path of the file inside the volume, without `..`.",
   required: true,
 });
+
+const MAX_FILE_KEY = 128;
+
+export const FILE_KEY = objectType("FileKeySelector", {
+  volumeName: textField(textOf(DNS_LABEL_FORM))({
+    about: "Name of an emptyDir volume of the pod. The container need not mount it.",
+    required: true,
+  }),
+  path: filePath,
+  key: textField(
+    textOf({
+      check: (key) =>
+        key.length > MAX_FILE_KEY
+          ? `must be no more than ${MAX_FILE_KEY} characters`
+          : ENV_NAME_FORM.check(key),
+      schema: { ...ENV_NAME_FORM.schema, maxLength: MAX_FILE_KEY },
+    }),
+  )({
+    about: "Name in the file, whose lines are NAME='value'. The first of equal names counts.",
+    required: true,
+  }),
+  optional: boolean({
+    about: "Start the container without the variable while the file or the key is missing.",
+    default: false,
+  }),
+});
+/** One variable of a file in a volume. */
+export type FileKeySelector = Decoded<typeof FILE_KEY>;
 
 /** 0777 */
 const MAX_MODE = 511;

@@ -6,6 +6,7 @@ import type { FieldPath } from "../decode/field-path.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { placedContainers, type PlacedContainer } from "../v1/pod.ts";
+import { dnsLabelError } from "./validate-names.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
@@ -28,6 +29,7 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
   for (const { container, path } of containers) {
     const at = { findings, path };
     validateMounts(container, volumes, at);
+    validateFileKeys(container, spec.volumes, at);
     reportDuplicates(findings, placed(container.ports, [...path, "ports"], "name"));
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
@@ -64,6 +66,23 @@ function validateMounts(container: Container, volumes: ReadonlySet<string>, at: 
     if (mount.name === "" || volumes.has(mount.name)) continue;
     const message = `Not found: ${JSON.stringify(mount.name)}: spec.volumes has no volume of this name`;
     at.findings.fail([...path, index, "name"], "Invalid", message);
+  }
+}
+
+/** k8s: validateFileKeyRefVolumes */
+function validateFileKeys({ env }: Container, volumes: PodSpec["volumes"], at: At): void {
+  for (const [index, variable] of env.entries()) {
+    if (!("valueFrom" in variable) || variable.valueFrom.type !== "fileKeyRef") continue;
+    const { volumeName } = variable.valueFrom;
+    // Its own field has reported it.
+    if (dnsLabelError(volumeName) !== undefined) continue;
+    const path = [...at.path, "env", index, "valueFrom", "fileKeyRef", "volumeName"];
+    const volume = volumes.find(({ name }) => name === volumeName);
+    if (volume === undefined) {
+      const message = `Not found: ${JSON.stringify(volumeName)}: spec.volumes has no volume of this name`;
+      at.findings.fail(path, "Invalid", message);
+    } else if (!("emptyDir" in volume))
+      at.findings.invalid(path, volumeName, "must be the name of an emptyDir volume");
   }
 }
 

@@ -9,6 +9,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readSync,
   readlinkSync,
   fchmodSync,
 } from "node:fs";
@@ -168,7 +169,7 @@ class Walk implements Disposable {
     const path = at(this.#here(), name);
     const fd = ignoring(["ENOENT"], () => openSync(path, OPEN_PATH));
     if (fd !== undefined || this.#follows === "Anywhere") return fd;
-    if (!this.#create) throw this.#error("does not exist");
+    if (!this.#create) throw Object.assign(this.#error("does not exist"), { code: "ENOENT" });
     return this.#make(path);
   }
 
@@ -200,7 +201,27 @@ function namesOf(path: string): string[] {
     .toReversed();
 }
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** The bytes of a regular file of at most `maxBytes`; undefined = there is nothing. Throws as `openBeneath` does. */
+export function readBeneath(root: string, path: string, maxBytes: number): Uint8Array | undefined {
+  const found = ignoring(["ENOENT"], () => openBeneath({ root, path, create: false }));
+  if (found === undefined) return undefined;
+  return closing(found, (place) => {
+    // Opening a FIFO or a device may have an effect.
+    if (!fstatSync(place).isFile()) throw new Error(`${JSON.stringify(path)} is no regular file`);
+    return closing(openSync(`/proc/self/fd/${place}`, O_RDONLY | O_NONBLOCK), (fd) => {
+      // One byte more than allowed: the size may change while it is read.
+      const buffer = Buffer.alloc(maxBytes + 1);
+      let size = 0;
+      for (let got = 1; got > 0 && size < buffer.length; size += got)
+        got = readSync(fd, buffer, size, buffer.length - size, null);
+      if (size > maxBytes)
+        throw new Error(`${JSON.stringify(path)} is larger than ${maxBytes} bytes`);
+      return new Uint8Array(buffer.subarray(0, size));
+    });
+  });
+}
 
 /** Creates an empty file unless the path exists; refuses links on the way. kubelet: makeFile */
 export function createFile(path: string, mode: number): void {

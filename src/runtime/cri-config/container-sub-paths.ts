@@ -67,12 +67,13 @@ function withoutVersion(path: string): string {
   return path.replace(/^\.\.data(\/|$)/, "");
 }
 
-/** Addresses, the node's name and its allocatable resources are known only at the start. */
+/** Addresses, the node's name, its allocatable resources and what containers write are known only at the start. */
 function isKnown({ env }: Container): boolean {
   return env.every((variable) => {
     if (!("valueFrom" in variable)) return true;
     const source = variable.valueFrom;
-    if (source.type !== "fieldRef") return source.type !== "resourceFieldRef";
+    if (source.type !== "fieldRef")
+      return source.type !== "resourceFieldRef" && source.type !== "fileKeyRef";
     return source.fieldPath.startsWith("metadata.");
   });
 }

@@ -12,6 +12,7 @@ import { warning, type EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/key-and-field-refs.ts";
 import { configError } from "../../lib/errors.ts";
+import type { EnvFiles } from "./env-file.ts";
 import { ExpandedTotal, expandValue, sizeOf, type EnvValue } from "./expansion.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -21,6 +22,8 @@ export interface EnvironmentFacts {
   readonly downward: DownwardFacts;
   /** For a container without a limit of its own. */
   readonly node: NodeAllocatable;
+  /** The files that its variables refer to. */
+  readonly files: Pick<EnvFiles, "value">;
 }
 
 export interface EnvEntry {
@@ -159,6 +162,8 @@ function valueOf(
       return keyValue(pod, { ...source, type: "configMap" }, facts.objects);
     case "secretKeyRef":
       return keyValue(pod, { ...source, type: "secret" }, facts.objects);
+    case "fileKeyRef":
+      return facts.files.value(source);
   }
 }
 

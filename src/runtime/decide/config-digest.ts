@@ -5,6 +5,7 @@ import { findObject, type LocalObjects } from "../../api/v1/object/local-object.
 import { configInputs } from "../../api/pod/config-inputs.ts";
 import { referencesOf } from "../../api/pod/object-references.ts";
 import { allContainers, type Pod } from "../../api/v1/pod.ts";
+import { UNKNOWN_ENV_FILES } from "../cri-config/env-file.ts";
 import { resolveEnvironment } from "../cri-config/environment.ts";
 import { requireParts } from "../cri-config/container-sub-paths.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -50,7 +51,12 @@ function couldStart(pod: Pod, container: Container, objects: LocalObjects): bool
   const downward = { nodeName: "", podIPs: [], hostIPs: [] };
   const node = { cpuMillis: 0, memoryBytes: 0 };
   try {
-    const { env } = resolveEnvironment(pod, container, { objects, downward, node });
+    const { env } = resolveEnvironment(pod, container, {
+      objects,
+      downward,
+      node,
+      files: UNKNOWN_ENV_FILES,
+    });
     requireParts(pod, container, { env, objects });
     return true;
   } catch {

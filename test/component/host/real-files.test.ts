@@ -209,3 +209,60 @@ test("a directory that cannot be read is an error, not an empty list", () => {
   chmodSync(path, 0o600);
   expect(() => files.list(path)).toThrow("cannot list");
 });
+
+describe("reading beneath a directory that a pod writes to", () => {
+  const MAX = 16;
+
+  test("gives what a file holds, also through links that stay inside", () => {
+    const root = newDirectory();
+    mkdirSync(join(root, "d"));
+    writeFileSync(join(root, "d/a.env"), "inside");
+    symlinkSync("d", join(root, "link"));
+    symlinkSync("link/a.env", join(root, "b.env"));
+    for (const path of ["d/a.env", "link/a.env", "b.env"])
+      expect(text(files.readBeneath(root, path, MAX) ?? new Uint8Array())).toBe("inside");
+  });
+
+  test("gives nothing where nothing is", () => {
+    const root = newDirectory();
+    symlinkSync("gone", join(root, "broken"));
+    for (const path of ["a.env", "d/a.env", "broken"])
+      expect(files.readBeneath(root, path, MAX)).toBeUndefined();
+    expect(files.readBeneath(join(root, "gone"), "a.env", MAX)).toBeUndefined();
+  });
+
+  test("follows no link out of it", () => {
+    const [outside, root] = [newDirectory(), newDirectory()];
+    writeFileSync(join(outside, "secret"), "outside");
+    symlinkSync(join(outside, "secret"), join(root, "absolute"));
+    symlinkSync(`../${outside.split("/").at(-1)}/secret`, join(root, "relative"));
+    symlinkSync(outside, join(root, "directory"));
+    for (const path of ["absolute", "relative", "directory/secret"])
+      expect(() => files.readBeneath(root, path, MAX)).toThrow(
+        `${JSON.stringify(path)} leads out of the volume`,
+      );
+  });
+
+  test("waits for no FIFO and reads no directory or device", () => {
+    const root = newDirectory();
+    makeFifo(join(root, "fifo"));
+    mkdirSync(join(root, "directory"));
+    for (const path of ["fifo", "directory"])
+      expect(() => files.readBeneath(root, path, MAX)).toThrow(
+        `${JSON.stringify(path)} is no regular file`,
+      );
+  });
+
+  test("reads no more than allowed, however large the file says it is", () => {
+    const root = newDirectory();
+    writeFileSync(join(root, "full"), "x".repeat(MAX));
+    expect(files.readBeneath(root, "full", MAX)).toHaveLength(MAX);
+    writeFileSync(join(root, "more"), "x".repeat(MAX + 1));
+    const sparse = join(root, "sparse");
+    expect(Bun.spawnSync(["truncate", "-s", "1T", sparse]).exitCode).toBe(0);
+    for (const path of ["more", "sparse"])
+      expect(() => files.readBeneath(root, path, MAX)).toThrow(
+        `${JSON.stringify(path)} is larger than ${MAX} bytes`,
+      );
+  });
+});

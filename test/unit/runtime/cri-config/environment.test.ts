@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { EnvFrom, EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { KeySelector } from "../../../../src/api/v1/key-and-field-refs.ts";
+import { EnvFiles } from "../../../../src/runtime/cri-config/env-file.ts";
 import type { EnvValue } from "../../../../src/runtime/cri-config/expansion.ts";
 import {
   resolveEnvironment,
@@ -24,10 +25,18 @@ const WORLD: WrittenObjects = {
     zero: { TEXT: "hush\0hush", BYTES: new Uint8Array([0xff, 0]) },
   },
 };
+/** By volume and path. */
+const FILES: Readonly<Record<string, Uint8Array>> = {
+  "scratch/app.env": new TextEncoder().encode(
+    "DB='db.local'\nEMPTY=''\nREF='$(HOST)'\nBAD=1\nLATE='x'",
+  ),
+  "scratch/bytes.env": Buffer.from("KEY='\xff\xfe'\nNUL='a\0b'", "latin1"),
+};
 const facts: EnvironmentFacts = {
   objects: localObjects(WORLD),
   downward: { nodeName: "pi", podIPs: ["10.88.0.2", "fd00::2"], hostIPs: ["192.0.2.1"] },
   node: { cpuMillis: 4000, memoryBytes: 1024 ** 3 },
+  files: new EnvFiles(({ volumeName, path }) => FILES[`${volumeName}/${path}`]),
 };
 
 const from = (type: EnvFrom["type"], name: string, more: Partial<EnvFrom> = {}): EnvFrom => ({
@@ -49,6 +58,10 @@ const configKey = (name: string, of: KeySelector): EnvVar => ({
 const secretKey = (name: string, of: KeySelector): EnvVar => ({
   name,
   valueFrom: { type: "secretKeyRef", ...of },
+});
+const fileKey = (name: string, path: string, of: string, optional = false): EnvVar => ({
+  name,
+  valueFrom: { type: "fileKeyRef", volumeName: "scratch", path, key: of, optional },
 });
 const field = (name: string, fieldPath: string): EnvVar => ({
   name,
@@ -243,6 +256,26 @@ describe("a variable from elsewhere", () => {
       "a key of a ConfigMap": [{ env: [configKey("A", key("web", "HOST"))] }, [["A", "web.local"]]],
       "a key of a Secret": [{ env: [secretKey("A", key("login", "USER"))] }, [["A", "admin"]]],
       "is taken as it is": [{ env: [secretKey("A", key("login", "TEXT"))] }, [["A", "grüße"]]],
+      "a key of a file that a container wrote, as it is": [
+        {
+          env: [
+            fileKey("A", "app.env", "DB"),
+            fileKey("B", "app.env", "EMPTY"),
+            fileKey("C", "app.env", "REF"),
+            fileKey("D", "bytes.env", "KEY"),
+          ],
+        },
+        [
+          ["A", "db.local"],
+          ["B", ""],
+          ["C", "$(HOST)"],
+          ["D", new Uint8Array([0xff, 0xfe])],
+        ],
+      ],
+      "an optional key of a file that is not there is no variable": [
+        { env: [fileKey("A", "gone.env", "A", true), fileKey("B", "bytes.env", "GONE", true)] },
+        [],
+      ],
       "an optional key that is not there is no variable": [
         {
           env: [
@@ -356,6 +389,22 @@ describe("a container waits", () => {
     "for a key that every object seems to have": [
       { env: [configKey("A", key("web", "constructor"))] },
       "couldn't find key constructor in ConfigMap default/web",
+    ],
+    "for a file of a volume": [
+      { env: [fileKey("A", "gone.env", "A")] },
+      'couldn\'t find env file "gone.env" of volume "scratch": it does not exist',
+    ],
+    "for a key of a file": [
+      { env: [fileKey("A", "bytes.env", "GONE")] },
+      'couldn\'t find key GONE in env file "bytes.env" of volume "scratch"',
+    ],
+    "for the end of a mistake in a file": [
+      { env: [fileKey("A", "app.env", "LATE", true)] },
+      'couldn\'t read env file "app.env" of volume "scratch": the value must be enclosed in single quotes at line 4',
+    ],
+    "for a value of a file that no variable can have": [
+      { env: [fileKey("A", "bytes.env", "NUL")] },
+      "the value of environment variable A contains a NUL byte",
     ],
     "for a field that no pod has": [
       { env: [field("A", "spec.color")] },

@@ -65,15 +65,24 @@ export class AgentSide {
     this.process.removeManifest(`${name}.yaml`);
   }
 
+  /** Of the last document. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** A document with these pods, newer than the last. */
-  document(names: readonly string[]): string {
+  document(
+    names: readonly string[],
+    { revision = 0, policy }: { readonly revision?: number; readonly policy?: object } = {},
+  ): string {
     return JSON.stringify({
       apiVersion: "agent/v1",
       kind: "DesiredState",
       target: { node: NODE },
       generation: (this.#generation += 1),
       allowEmpty: names.length === 0,
-      resources: names.map((name) => podManifest(name)),
+      policy,
+      resources: names.map((name) => podManifest(name, revision)),
     });
   }
 

@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes,link] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,answers,many,idle,probes,link] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../../src/lib/errors.ts";
 import { makeTempDirectory } from "../harness/temp-directory.ts";
 import { AgentSide } from "./agent-side.ts";
+import { answerLines } from "./answer-lines.ts";
 import { BUDGETS } from "./budgets.ts";
 import {
   containerdAlone,
@@ -103,6 +104,8 @@ async function podLines(bench: Bench, widths: Widths): Promise<void> {
   await measure("edit", async () => [ratioLine(BUDGETS.edit, await edit(bench, pairs))]);
   await measure("crash", async () => [ratioLine(BUDGETS.crash, await crash(bench, pairs))]);
   await measure("mqtt", async () => [ratioLine(BUDGETS.mqtt, await overMqtt(bench, pairs))]);
+  const { agent } = bench;
+  if (agent !== undefined) await measure("answers", () => answerLines(bench, agent, pairs));
   await measure("many", async () => {
     const { start, remove } = await manyPods(bench, { count: size.many, widths });
     return [ratioLine(BUDGETS.manyStart, start), ratioLine(BUDGETS.manyRemove, remove)];

@@ -50,6 +50,18 @@ export const BUDGETS = {
     limit: 1.15,
     kubelet: "–",
   },
+  accepted: {
+    what: "MQTT published → 202 upstream",
+    budget: "≤ 0.5 s",
+    limit: 500,
+    kubelet: "–",
+  },
+  converged: {
+    what: "Ready for minReadySeconds → 200 upstream",
+    budget: "≤ 0.5 s",
+    limit: 500,
+    kubelet: "–",
+  },
   ready: {
     what: "manifest in place → Ready, by a probe",
     budget: "–",

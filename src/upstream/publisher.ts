@@ -94,8 +94,10 @@ export class Publisher {
   }
 
   async #step(drain: Drain): Promise<void> {
+    // Rows are taken when they may leave: a newer report goes before the rest of what has gathered.
+    await this.#pace(drain);
     const now = this.#options.clock.monotonic();
-    const packets = this.#next(drain, now);
+    const packets = drain.signal.aborted ? [] : this.#next(drain, now);
     for (const packet of packets) {
       await this.#pace(drain);
       if (drain.signal.aborted) return;
@@ -109,7 +111,8 @@ export class Publisher {
     const window = isOnProbation ? 1 : publishWindow(drain.session.ack);
     const free = window - drain.inFlight.size;
     if (free <= 0 || now < retryAt(drain.quota)) return [];
-    const rows = this.#options.outbox.nextBatch(free, topicsSetAside(this.#suspects, now));
+    const setAside = topicsSetAside(this.#suspects, now);
+    const rows = this.#options.outbox.nextBatch(free, setAside, drain.catchingUp);
     const nothingLeft = rows.length === 0 && drain.inFlight.size === 0;
     if (nothingLeft) drain.catchingUp = false;
     const origin = { incarnation: this.#options.incarnation, session: drain.number };
@@ -120,7 +123,6 @@ export class Publisher {
     const { clock } = this.#options;
     const gap = drain.lastSentAt + CATCH_UP_GAP_MS - clock.monotonic();
     if (drain.catchingUp && gap > 0) await clock.sleep(gap, drain.signal);
-    drain.lastSentAt = clock.monotonic();
   }
 
   async #wait(drain: Drain, now: Monotonic): Promise<void> {
@@ -143,6 +145,7 @@ export class Publisher {
       return;
     }
     drain.inFlight.add(packet);
+    drain.lastSentAt = this.#options.clock.monotonic();
     void this.#deliver(drain, packet);
   }
 

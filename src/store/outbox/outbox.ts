@@ -156,8 +156,12 @@ export class Outbox {
   }
 
   /** At most `limit` rows to publish now, of other topics than `setAside`; they are in flight until `sent`, `retry` or
-   * `released`. */
-  nextBatch(limit: number, setAside: readonly string[] = []): readonly OutboxRow[] {
+   * `released`. `ofOneTopic`: only as many as have the topic of the first. */
+  nextBatch(
+    limit: number,
+    setAside: readonly string[] = [],
+    ofOneTopic = false,
+  ): readonly OutboxRow[] {
     if (limit <= 0) return [];
     const flying = this.#inFlightRows();
     const topics = flying.filter(isOfTopic).map(({ topic }) => topic);
@@ -170,7 +174,9 @@ export class Outbox {
     const refreshes = [...this.#refreshes.values()].filter(
       ({ topic }) => !topics.includes(topic) && !setAside.includes(topic),
     );
-    const batch = [...stored, ...refreshes].toSorted((a, b) => a.rank - b.rank).slice(0, limit);
+    const sorted = [...stored, ...refreshes].toSorted((a, b) => a.rank - b.rank).slice(0, limit);
+    const other = ofOneTopic ? sorted.findIndex(({ topic }) => topic !== sorted[0]?.topic) : -1;
+    const batch = other < 0 ? sorted : sorted.slice(0, other);
     for (const row of batch) {
       this.#inFlight.set(row.id, row);
       if (row.id < 0) this.#refreshes.delete(row.topic);

@@ -28,7 +28,8 @@ function put(text: string): void {
   store.outbox.put({ kind: "reported", topic: TOPIC, payload, qos: 1, retain: true });
 }
 
-test("drains the outbox in SQLite: newest wins while offline, a row in flight is resent, nothing twice", async () => {
+/** A publisher over the store of the test; `session` runs `work` while it is connected. */
+function aPublisher() {
   const clock = new VirtualClock();
   const broker = new FakeBroker(clock);
   const publisher = new Publisher({
@@ -60,6 +61,11 @@ test("drains the outbox in SQLite: newest wins while offline, a row in flight is
     broker.cut("pi-1");
     await running;
   };
+  return { clock, broker, publisher, session };
+}
+
+test("drains the outbox in SQLite: newest wins while offline, a row in flight is resent, nothing twice", async () => {
+  const { clock, broker, publisher, session } = aPublisher();
 
   put("one");
   put("two");
@@ -81,4 +87,28 @@ test("drains the outbox in SQLite: newest wins while offline, a row in flight is
   });
   expect(broker.texts(TOPIC)).toEqual(["two", "three"]);
   expect(store.outbox.nextBatch(10)).toEqual([]);
+});
+
+test("a report that is new while a long absence is caught up goes before what is left of it", async () => {
+  const { clock, broker, publisher, session } = aPublisher();
+  const payload = new TextEncoder().encode("{}");
+  for (let pod = 0; pod < 30; pod += 1) {
+    const topic = `agent/v1/node/pi-1/reported/pod/default/web-${pod}`;
+    store.outbox.put({ kind: "pod", topic, payload, qos: 1, retain: true });
+  }
+  put("before");
+  await session(1, async () => {
+    await clock.advance(500);
+    expect(broker.texts(TOPIC)).toEqual(["before"]);
+    put("accepted");
+    publisher.wake();
+    await clock.advance(100);
+    expect(broker.texts(TOPIC)).toEqual(["before", "accepted"]);
+    await clock.advance(3000);
+  });
+  const sent = broker.publications.filter(({ topic }) => topic !== "w");
+  const times = sent.map(({ at }) => at);
+  expect(times).toHaveLength(32);
+  for (const [index, at] of times.slice(0, -10).entries())
+    expect((times[index + 10] ?? 0) - at).toBeGreaterThanOrEqual(1000);
 });

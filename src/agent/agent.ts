@@ -19,6 +19,7 @@ import { Housekeeping } from "../node/housekeeping.ts";
 import { IdleMemory } from "../node/idle-memory.ts";
 import { NodeAddresses } from "../node/node-facts.ts";
 import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
+import { NotAdmitted } from "../node/not-admitted.ts";
 import { Redactor } from "../node/redact.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
@@ -66,6 +67,7 @@ export class Agent {
     const addresses = new NodeAddresses(edges);
     const fleet = new Latest(NO_FLEET_FACTS);
     const pods = noPods();
+    const notAdmitted = new NotAdmitted(edges);
     this.#idle = new IdleMemory(edges);
 
     const { redact } = redactor;
@@ -143,6 +145,7 @@ export class Agent {
       addresses,
       redactor,
       pods,
+      notAdmitted,
       runtime,
       events,
       upstream,
@@ -166,7 +169,7 @@ export class Agent {
       signal,
     });
 
-    const handler = syncHandler({ state, runner, events, upstream, guard });
+    const handler = syncHandler({ state, runner, events, notAdmitted, upstream, guard });
     const housekeeping = new Housekeeping({
       ...edges,
       volumes: new Volumes({ ...edges, stateDir: config.stateDir }),
@@ -219,12 +222,14 @@ interface SyncedRooms {
   readonly state: NodeDesiredState;
   readonly runner: PodRunner;
   readonly events: EventRecorder;
+  readonly notAdmitted: NotAdmitted;
   readonly upstream: UpstreamPort;
   readonly guard: StartGuard;
 }
 
 /** What the loop does with the rooms. */
-function syncHandler({ state, runner, events, upstream, guard }: SyncedRooms): SyncHandler {
+function syncHandler(rooms: SyncedRooms): SyncHandler {
+  const { state, runner, events, notAdmitted, upstream, guard } = rooms;
   const { written, desired } = state;
   const { workers } = runner;
   /** Of documents that were not applied yet, by source. */
@@ -244,6 +249,7 @@ function syncHandler({ state, runner, events, upstream, guard }: SyncedRooms): S
       using held = holdAll(guard, adopted);
       const merged = desired.merge();
       events.rejected(merged.rejected);
+      notAdmitted.set(merged.notAdmitted);
       workers.apply(merged);
       held.settle();
       adopted.clear();

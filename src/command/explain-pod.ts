@@ -81,13 +81,16 @@ export function explainPod(question: PodQuestion): Explanation | undefined {
     (one) => one.kind === "Pod" && one.namespace === namespace && one.name === name,
   );
   if (entry === undefined && refused.length === 0) return undefined;
+  // Such a pod is shown as Failed for it, which is one cause and not two.
+  const notAdmitted = refused.find(({ code }) => code === entry?.status.reason)?.code;
   const sources = refused.map(({ source, ref, code, path, message }) => ({
-    category: sourceCategory(code),
+    category: code === notAdmitted ? ("admission" as const) : sourceCategory(code),
     element: path === "" ? `${source} ${ref}` : path,
     reason: code,
     message,
   }));
-  const causes = [...sources, ...(entry === undefined ? [] : causesOf(entry, question.events))];
+  const own = entry === undefined ? [] : causesOf(entry, question.events);
+  const causes = [...sources, ...own.filter(({ reason }) => reason !== notAdmitted)];
   return {
     namespace,
     pod: name,

@@ -9,6 +9,7 @@ import { updateCondition, withUpdateConditions } from "../api/pod/update-conditi
 import { nameOf } from "../podworkers/plan-workers.ts";
 import type { EventEntry } from "./events-list.ts";
 import { type ObjectEntry, objectEntries } from "./object-list.ts";
+import type { NotAdmitted } from "./not-admitted.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
@@ -50,6 +51,7 @@ export interface NodeViewOptions {
   readonly addresses: Pick<NodeAddresses, "hostIPs">;
   readonly redactor: Pick<Redactor, "secrets">;
   readonly pods: Pods;
+  readonly notAdmitted: Pick<NotAdmitted, "beside">;
   readonly runtime: RuntimeWatch;
   readonly written: Pick<SourceSnapshots, "hasSynced">;
   readonly desired: Pick<DesiredPods, "state">;
@@ -99,17 +101,18 @@ export class NodeView {
     return this.#options.health.flatMap((one) => one.unhealthy() ?? []);
   }
 
-  /** One per namespace/name: the running pod while a replacement waits. */
+  /** One per namespace/name: the running pod while a replacement waits, or has no room. */
   pods(): readonly PodEntry[] {
-    const { workers, statuses } = this.#options.pods;
-    return workers.entries().flatMap(({ desired, ...more }) => {
+    const { nodeName, notAdmitted, pods } = this.#options;
+    const { workers, statuses } = pods;
+    const shown = workers.entries().flatMap(({ desired, ...more }) => {
       const status = statuses.status(desired.uid);
       if (status === undefined) return [];
       const { pod, source, sourceRef, specHash } = desired;
-      const { nodeName } = this.#options;
       const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
       return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };
     });
+    return [...shown, ...notAdmitted.beside(shown).map((entry) => ({ ...entry, nodeName }))];
   }
 
   /** The effective objects of one namespace, or of all; the node's own ConfigMap is in each. */
@@ -170,8 +173,9 @@ export class NodeView {
       pods.workers.get(uid)?.shortenGrace(seconds);
     }
     if (leaving.length > 0) return { type: "Shortened" };
-    // A pod that lacks room may run on although it is not among the desired ones.
-    const all = [...desired.state.pods, ...pods.workers.desiredPods()];
+    // A pod that lacks room is declared as well, and may run on.
+    const unfit = desired.state.notAdmitted.map((one) => one.desired);
+    const all = [...desired.state.pods, ...pods.workers.desiredPods(), ...unfit];
     const wanted = all.find((one) => podName(one.pod) === name);
     if (wanted === undefined) return { type: "NotFound" };
     return { type: "Wanted", source: wanted.source, sourceRef: wanted.sourceRef };

@@ -40,6 +40,7 @@ export function mergeSnapshots(
       ...refusals.values(),
       ...merged.rejected,
     ],
+    notAdmitted: [...refusals].map(([desired, why]) => ({ desired, why })),
   };
 }
 

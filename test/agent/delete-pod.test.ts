@@ -17,7 +17,7 @@ async function ask(
 ): Promise<readonly [status: number, text: string]> {
   const log = createLogger({ clock: world.clock, level: "info", write: () => undefined });
   const edges: Partial<NodeViewOptions["edges"]> = { log };
-  const state = { pods: wanted, held: new Set(), ready: new Set(), rejected: [] };
+  const state = { pods: wanted, held: new Set(), ready: new Set(), rejected: [], notAdmitted: [] };
   const desired = { state };
   // As much of the agent as the order touches.
   const view = new NodeView({ pods: world.pods, desired, edges } as unknown as NodeViewOptions);

@@ -151,8 +151,17 @@ async function expectRefused(pod: string, { code, path, message }: Refused): Pro
   expect(event.message).toEndWith(`${path}: ${rejection.message}`);
   const { stdout, stderr } = await agent.cli("get", "pods");
   expect(stderr).toContain(`${path}: ${rejection.message}`);
-  expect(stdout).not.toContain(`${pod} `);
-  expect(await findPod(agent, pod)).toBeUndefined();
+  // What is no valid pod is not listed; a pod that has no place here is, as the kubelet does.
+  const listed = await findPod(agent, pod);
+  if (code === "Invalid") {
+    expect(stdout).not.toContain(`${pod} `);
+    expect(listed).toBeUndefined();
+  } else {
+    expect(stdout).toMatch(new RegExp(`^${pod} +0/1 +${code} +0 `, "m"));
+    const message = `Pod was rejected: ${rejection.message}`;
+    expect(listed?.status).toMatchObject({ phase: "Failed", reason: code, message });
+    expect(listed?.status.containerStatuses).toEqual([]);
+  }
   expect(await stage.containersOf(pod, "sandbox")).toEqual([]);
 }
 

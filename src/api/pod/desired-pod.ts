@@ -81,6 +81,13 @@ export interface DesiredState {
   readonly held: ReadonlySet<string>;
   readonly ready: ReadonlySet<SourceName>;
   readonly rejected: readonly Rejection[];
+  /** Pods that the node has no room for, or cannot run; each is in `rejected` too. */
+  readonly notAdmitted: readonly NotAdmittedPod[];
+}
+
+export interface NotAdmittedPod {
+  readonly desired: DesiredPod;
+  readonly why: Rejection;
 }
 
 /** Before any source has synced. */
@@ -90,6 +97,7 @@ export const NOTHING_DESIRED: DesiredState = {
   held: new Set(),
   ready: new Set(),
   rejected: [],
+  notAdmitted: [],
 };
 
 export interface Removal {

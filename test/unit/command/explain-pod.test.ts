@@ -101,6 +101,24 @@ describe("why a pod does not run", () => {
     });
   });
 
+  test("it was not admitted, which is one cause", () => {
+    const code = "HostPortConflict";
+    const message = "host port 80/TCP is taken";
+    const named = { kind: "Pod", namespace: "default", name: "web" };
+    const why = { code, path: "spec.containers", message };
+    const rejected: readonly Rejection[] = [{ source: "file", ref: "web.yaml", ...named, ...why }];
+    const failed = entry({
+      phase: "Failed",
+      reason: code,
+      message: `Pod was rejected: ${message}`,
+    });
+    const explained = explainPod(ask({ entry: failed, rejected }));
+    expect(explained).toMatchObject({ phase: "Failed", well: false });
+    expect(explained?.causes).toEqual([
+      { category: "admission", element: "spec.containers", reason: code, message },
+    ]);
+  });
+
   test.each([
     [waiting("ImagePullBackOff", "no such image"), "pull | a | ImagePullBackOff | no such image"],
     [

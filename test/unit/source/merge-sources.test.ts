@@ -210,7 +210,12 @@ describe("merge of anything", () => {
         const again = SOURCES.map((source) =>
           snapshot(source, ...once.pods.filter((one) => one.source === source)),
         );
-        expect(mergeSnapshots(again, GROUPS)).toEqual({ ...once, held: new Set(), rejected: [] });
+        expect(mergeSnapshots(again, GROUPS)).toEqual({
+          ...once,
+          held: new Set(),
+          rejected: [],
+          notAdmitted: [],
+        });
       }),
     );
   });

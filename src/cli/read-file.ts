@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { errorCode, messageOf } from "../lib/errors.ts";
+import { grouped } from "../lib/short-text.ts";
 import { UsageError } from "./exit-codes.ts";
 import type { Terminal } from "./process-io.ts";
 
@@ -46,7 +47,7 @@ export async function readNamedInput(
 }
 
 function tooBig(bytes: number): string {
-  return `it has ${bytes} bytes; the limit is ${FILE_LIMITS.bytes}`;
+  return `it has ${grouped(bytes)} bytes, at most ${grouped(FILE_LIMITS.bytes)}`;
 }
 
 function reading(thrown: unknown): string {

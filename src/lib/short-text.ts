@@ -1,4 +1,4 @@
-// The length of text in bytes, and text cut to a bounded length, for log lines and messages.
+// The length of text in bytes, text cut to a bounded length, and large numbers, for log lines and messages.
 
 const ELLIPSIS = "…";
 
@@ -17,6 +17,11 @@ function isHighSurrogate(unit: number): boolean {
 /** In quotation marks, for messages. */
 export function quoted(text: string, atMost = 64): string {
   return JSON.stringify(shortText(text, atMost));
+}
+
+/** `1,048,576`; for messages. */
+export function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Bytes of UTF-8. */

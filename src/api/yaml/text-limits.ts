@@ -2,6 +2,8 @@
 
 import type { CST } from "yaml";
 
+import { grouped } from "../../lib/short-text.ts";
+
 export interface TextLimits {
   /** UTF-8, as received. */
   readonly bytes: number;
@@ -36,29 +38,49 @@ export class LimitError extends Error {
   }
 }
 
+/** How far a text is counted that is too large, in limits: enough to name the number of all but hostile ones. */
+const COUNTED = 4;
+
+/** What is counted, and of what there is too much. */
+type Counted = "nodes" | "tokens";
+const NAMES: Readonly<Record<Counted, string>> = {
+  nodes: "nodes (keys, values, list items)",
+  tokens: "words, signs and line ends",
+};
+
 /** Counts what the lexer and the parser produce, so that nothing is composed from a text that is too large. */
 export class TextMeter {
-  readonly #limits: TextLimits;
-  readonly #maxTokens: number;
-  #nodes = 0;
-  #tokens = 0;
+  readonly #limits: Readonly<Record<Counted, number>>;
+  readonly #counts: Record<Counted, number> = { nodes: 0, tokens: 0 };
+  #exceeded: { readonly what: Counted; readonly offset: number } | undefined;
 
-  constructor(limits: TextLimits) {
-    this.#limits = limits;
-    this.#maxTokens = limits.nodes * TOKENS_PER_NODE;
+  constructor({ nodes }: TextLimits) {
+    this.#limits = { nodes, tokens: nodes * TOKENS_PER_NODE };
   }
 
-  /** Throws LimitError if this lexeme is too much. `offset`: where it begins. */
-  count(lexeme: string, offset: number): void {
+  /** False = the text is too large, and the rest need only be counted. `offset`: where the lexeme begins. */
+  count(lexeme: string, offset: number): boolean {
     if (lexeme.length > MAX_DIRECTIVE && lexeme.startsWith("%"))
       throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, offset);
-    if (countsAsNode(lexeme)) this.#nodes += 1;
-    if (this.#nodes > this.#limits.nodes)
-      throw tooMany("nodes (keys, values, list items)", this.#limits.nodes, offset);
+    if (countsAsNode(lexeme)) this.#counts.nodes += 1;
     // A text of many lines is one lexeme, but each of its lines costs memory.
-    this.#tokens += 1 + lineEnds(lexeme);
-    if (this.#tokens > this.#maxTokens)
-      throw tooMany("words, signs and line ends", this.#maxTokens, offset);
+    this.#counts.tokens += 1 + lineEnds(lexeme);
+    for (const what of ["nodes", "tokens"] as const)
+      if (this.#counts[what] > this.#limits[what]) this.#exceeded ??= { what, offset };
+    return this.#exceeded === undefined;
+  }
+
+  /** The error of a text that is too large; `rest` = its lexemes after the one that was too much. */
+  excess(rest: Iterable<string>): LimitError {
+    const { what, offset } = this.#exceeded ?? { what: "nodes", offset: 0 };
+    const counted = COUNTED * this.#limits[what];
+    for (const lexeme of rest) {
+      this.count(lexeme, offset);
+      if (this.#counts[what] > counted) break;
+    }
+    const count = this.#counts[what];
+    const number = count > counted ? `more than ${grouped(counted)}` : grouped(count);
+    return tooMany(`${number} ${NAMES[what]}`, this.#limits[what], offset);
   }
 
   /** `open`: the parser's stack, which also holds the document and the scalar at hand. */
@@ -68,8 +90,10 @@ export class TextMeter {
   }
 
   checkDocuments(tokens: readonly CST.Token[]): void {
-    const extra = tokens.filter(({ type }) => type === "document")[MAX_DOCUMENTS];
-    if (extra !== undefined) throw tooMany("documents", MAX_DOCUMENTS, extra.offset);
+    const documents = tokens.filter(({ type }) => type === "document");
+    const extra = documents[MAX_DOCUMENTS];
+    if (extra === undefined) return;
+    throw tooMany(`${grouped(documents.length)} documents`, MAX_DOCUMENTS, extra.offset);
   }
 }
 
@@ -81,8 +105,8 @@ function countsAsNode(lexeme: string): boolean {
   return lexeme === "-" || lexeme === "?" || NODE_SIGNS.has(lexeme.charAt(0));
 }
 
-function tooMany(what: string, most: number, offset: number): LimitError {
-  const message = `the file has more than ${most} ${what}; number ${most + 1} is here: make it smaller or split it`;
+function tooMany(number: string, most: number, offset: number): LimitError {
+  const message = `the file has ${number}, at most ${grouped(most)}; the first that is too much is here: make it smaller or split it`;
   return new LimitError(message, offset);
 }
 

@@ -272,8 +272,9 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
   const parser = new Parser();
   const found: CST.Token[] = [];
   const meter = new TextMeter(limits);
-  for (const lexeme of new Lexer().lex(text)) {
-    meter.count(lexeme, parser.offset);
+  const lexemes = new Lexer().lex(text);
+  for (const lexeme of lexemes) {
+    if (!meter.count(lexeme, parser.offset)) throw meter.excess(lexemes);
     for (const token of parser.next(requoted(lexeme))) found.push(token);
     meter.checkDepth(parser.stack.length, parser.offset);
   }

@@ -5,7 +5,7 @@ import { isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from "yaml";
 import type { FieldPath } from "../decode/field-path.ts";
 import { resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import { shortText } from "../../lib/short-text.ts";
+import { grouped, shortText } from "../../lib/short-text.ts";
 
 export interface YamlProblem {
   readonly offset: number;
@@ -92,7 +92,7 @@ class YamlConverter {
     this.#aliased += target.size;
     if (this.#aliased <= this.#maxAliased) return target;
     if (before <= this.#maxAliased) {
-      const message = `its aliases (*) repeat more than ${this.#maxAliased} nodes (keys, values, list items)`;
+      const message = `its aliases (*) repeat more than ${grouped(this.#maxAliased)} nodes (keys, values, list items)`;
       this.#problem(offset, message);
     }
     return { value: null, size: 1 };

@@ -2,6 +2,7 @@
 
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
+import { grouped } from "../../lib/short-text.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
 import type { Files } from "../../host/files.ts";
 import type { FileKind } from "../../lib/plain-files.ts";
@@ -100,7 +101,7 @@ const NOT_A_FILE: Readonly<Record<Exclude<FileKind, "file">, string>> = {
 function refusalOf({ path, kind, size }: Entry): Reading | undefined {
   if (kind !== "file") return refuse(path, { code: "NotAFile", message: NOT_A_FILE[kind] });
   if (size <= FILE_LIMITS.bytes) return undefined;
-  const message = `has ${size} bytes; a manifest has at most ${FILE_LIMITS.bytes}`;
+  const message = `has ${grouped(size)} bytes, at most ${grouped(FILE_LIMITS.bytes)}; split it into several files`;
   return refuse(path, { code: "TooLarge", message });
 }
 

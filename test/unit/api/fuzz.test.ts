@@ -208,7 +208,7 @@ describe("documents that are made to cost much", () => {
     const pod = (args: readonly number[]): string =>
       JSON.stringify({ kind: "Pod", spec: { containers: [{ args }] }, metadata: {} });
     expect(decode(pod(items)).errors.map(({ message }) => message)).toEqual([
-      "the file has more than 50000 nodes (keys, values, list items); number 50001 is here: make it smaller or split it",
+      "the file has 60,012 nodes (keys, values, list items), at most 50,000; the first that is too much is here: make it smaller or split it",
     ]);
     const { errors } = decode(pod(items.slice(0, 49_000)));
     expect(errors.length).toBe(MAX_FINDINGS + 1);

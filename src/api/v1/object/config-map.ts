@@ -7,6 +7,8 @@ import { bytesOfBase64 } from "../../validation/base64.ts";
 import { CONFIG_KEY_FORM } from "../../validation/keys-and-paths.ts";
 import { BASE64_SCHEMA } from "../../validation/validate-names.ts";
 import { objectHead } from "../metadata.ts";
+import { mapValues } from "../../../lib/json.ts";
+import { grouped } from "../../../lib/short-text.ts";
 
 /** Of all values of one ConfigMap or Secret together. k8s: MaxSecretSize */
 export const MAX_DATA_BYTES = 1024 * 1024;
@@ -61,14 +63,22 @@ function checkContent({ data, binaryData }: ObjectOf<typeof FIELDS>, root: Node)
     if (Object.hasOwn(data, key))
       root.findings.invalid(["binaryData", key], key, "duplicate of key present in data");
   const encoder = new TextEncoder();
-  const texts = Object.values(data).map((value) => encoder.encode(value));
-  checkSize(root, [...texts, ...Object.values(binaryData)]);
+  const texts = mapValues(data, (text) => encoder.encode(text));
+  checkSize(root, { data: texts, binaryData });
 }
 
-/** Of all values of a ConfigMap or a Secret. */
-export function checkSize(root: Node, values: readonly Uint8Array[]): void {
-  const size = values.reduce((sum, value) => sum + value.length, 0);
+/** Of all values of a ConfigMap or a Secret, by field and key; reported at the largest. */
+export function checkSize(
+  { findings }: Node,
+  fields: Readonly<Record<string, Readonly<Record<string, Uint8Array>>>>,
+): void {
+  const values = Object.entries(fields).flatMap(([field, values]) =>
+    Object.entries(values).map(([key, { length }]) => ({ path: [field, key], length })),
+  );
+  const size = values.reduce((sum, { length }) => sum + length, 0);
   if (size <= MAX_DATA_BYTES) return;
-  const message = `Too long: may not be more than ${MAX_DATA_BYTES} bytes`;
-  root.findings.fail(["data"], "Invalid", message);
+  const largest = values.reduce((most, one) => (one.length > most.length ? one : most));
+  const { path, length } = largest;
+  const message = `Too long: data of ${grouped(size)} bytes, at most ${grouped(MAX_DATA_BYTES)}; the largest is ${path[0]}[${JSON.stringify(path[1])}] with ${grouped(length)}`;
+  findings.fail(path, "Invalid", message);
 }

@@ -54,7 +54,9 @@ export const SECRET = converted(
   objectType("Secret", FIELDS, {
     check({ type, data, stringData }, root) {
       const merged = { ...data, ...stringData };
-      checkSize(root, Object.values(merged));
+      const replaced = new Set(Object.keys(stringData));
+      const counted = Object.entries(data).filter(([key]) => !replaced.has(key));
+      checkSize(root, { data: Object.fromEntries(counted), stringData });
       checkType(root, type, merged);
     },
   }),

@@ -189,11 +189,15 @@ describe("a refused object", () => {
     },
     "is larger than 1 MiB": {
       value: written("ConfigMap", { data: { a: "x".repeat(2 ** 20), b: "x" } }),
-      says: ["Invalid data: Too long: may not be more than 1048576 bytes"],
+      says: [
+        'Invalid data[a]: Too long: data of 1,048,577 bytes, at most 1,048,576; the largest is data["a"] with 1,048,576',
+      ],
     },
     "is a Secret larger than 1 MiB": {
       value: written("Secret", { stringData: { a: "é".repeat(2 ** 19), b: "x" } }),
-      says: ["Invalid data: Too long: may not be more than 1048576 bytes"],
+      says: [
+        'Invalid stringData[a]: Too long: data of 1,048,577 bytes, at most 1,048,576; the largest is stringData["a"] with 1,048,576',
+      ],
     },
     "is a Secret whose bytes are not base64": {
       value: written("Secret", { data: { a: "hunter2!" } }),

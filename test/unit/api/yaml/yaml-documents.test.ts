@@ -329,28 +329,30 @@ describe("refusals", () => {
     });
   });
 
-  const NODES =
-    "the file has more than 50000 nodes (keys, values, list items); number 50001 is here";
-  const TOKENS = "the file has more than 400000 words, signs and line ends; number 400001 is here";
-  const REMEDY = ": make it smaller or split it";
+  const has = (number: string, what: string, most: string) =>
+    `the file has ${number} ${what}, at most ${most}; the first that is too much is here: make it smaller or split it`;
+  const nodes = (number: string, most = "50,000") =>
+    has(number, "nodes (keys, values, list items)", most);
+  const tokens = (number: string) => has(number, "words, signs and line ends", "400,000");
   const hostile: Readonly<Record<string, readonly [text: string, error: string]>> = {
     "brackets without end": ["[".repeat(1_000_000), "1:103 nested deeper than 100 levels"],
     "a staircase": ["- ".repeat(500_000), "1:204 nested deeper than 100 levels"],
-    "keys without end": ["k: v\n".repeat(90_000), `25001:1 ${NODES}${REMEDY}`],
-    "numbers without end, in JSON": [`[\n${"1,\n".repeat(50_000)}1]`, `50001:1 ${NODES}${REMEDY}`],
+    "keys without end": ["k: v\n".repeat(90_000), `25001:1 ${nodes("180,000")}`],
+    "keys of a whole file": ["k: v\n".repeat(800_000), `25001:1 ${nodes("more than 200,000")}`],
+    "numbers without end, in JSON": [`[\n${"1,\n".repeat(50_000)}1]`, `50001:1 ${nodes("50,002")}`],
     "words in quotes without end": [
       `[\n${`"a",\n'b',\n`.repeat(30_000)}]`,
-      `50001:1 ${NODES}${REMEDY}`,
+      `50001:1 ${nodes("60,001")}`,
     ],
-    "tags without end": [`[\n${"!a b,\n".repeat(60_000)}]`, `25001:4 ${NODES}${REMEDY}`],
-    "items without values": ["-\n".repeat(60_000), `50001:1 ${NODES}${REMEDY}`],
-    "aliases without end": [`- &a x\n${"- *a\n".repeat(60_000)}`, `25000:3 ${NODES}${REMEDY}`],
-    "comments without end": ["#\n".repeat(200_000), `133334:2 ${TOKENS}${REMEDY}`],
-    "a text of empty lines": [`a: |\n b\n${"\n".repeat(500_000)} c\n`, `2:1 ${TOKENS}${REMEDY}`],
-    "500,000 folded lines": [`a: >\n${" b\n".repeat(500_000)}`, `2:1 ${TOKENS}${REMEDY}`],
+    "tags without end": [`[\n${"!a b,\n".repeat(60_000)}]`, `25001:4 ${nodes("120,001")}`],
+    "items without values": ["-\n".repeat(60_000), `50001:1 ${nodes("60,000")}`],
+    "aliases without end": [`- &a x\n${"- *a\n".repeat(60_000)}`, `25000:3 ${nodes("120,003")}`],
+    "comments without end": ["#\n".repeat(200_000), `133334:2 ${tokens("600,000")}`],
+    "a text of empty lines": [`a: |\n b\n${"\n".repeat(500_000)} c\n`, `2:1 ${tokens("500,012")}`],
+    "500,000 folded lines": [`a: >\n${" b\n".repeat(500_000)}`, `2:1 ${tokens("500,010")}`],
     "documents without end": [
       "--- a\n".repeat(2000),
-      `1001:1 the file has more than 1000 documents; number 1001 is here${REMEDY}`,
+      `1001:1 ${has("2,000", "documents", "1,000")}`,
     ],
     "a tag that is written out everywhere": [
       `%TAG !e! ${"a".repeat(900_000)}\n---\n[${"!e!b c,".repeat(3000)}]`,
@@ -358,7 +360,7 @@ describe("refusals", () => {
     ],
     "aliases of aliases": [
       `a: &a [${"x,".repeat(500)}]\nb: &b [${"*a,".repeat(500)}]\nc: [${"*b,".repeat(500)}]`,
-      "2:305 its aliases (*) repeat more than 50000 nodes (keys, values, list items)",
+      "2:305 its aliases (*) repeat more than 50,000 nodes (keys, values, list items)",
     ],
   };
   test.each(Object.entries(hostile))(
@@ -386,7 +388,7 @@ describe("refusals", () => {
     const text = `[${"1,".repeat(10_000)}1]`;
     expect(readDocuments(text).errors).toEqual([]);
     expect(readDocuments(text, DOCUMENT_LIMITS).errors.map(({ message }) => message)).toEqual([
-      `the file has more than 10000 nodes (keys, values, list items); number 10001 is here${REMEDY}`,
+      nodes("10,002", "10,000"),
     ]);
   });
 

@@ -43,7 +43,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
   judgeAnnotations(meta, findings);
   judgeNames(decoded, meta.name, findings);
   judgeDns(decoded, context.clusterDNS ?? false, root);
-  validateSpec(decoded, findings);
+  validateSpec(decoded, memberOf(value["spec"], "volumes"), findings);
   judgeProfileAnnotations(decoded, meta.annotations, findings);
   judgeUpdateLock(decoded, meta.annotations, findings);
   const defaulted = withAppArmorAnnotations(decoded, meta.annotations);

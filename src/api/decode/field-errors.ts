@@ -1,7 +1,6 @@
 // What is wrong with one object: every problem with its path and place, up to a bound, in Kubernetes' wording.
 
 import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
-import { wordBoolean } from "../yaml/yaml-scalars.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 
@@ -63,9 +62,11 @@ interface Found {
 
 /** What decoding one object collects. */
 export class Findings {
-  /** Fields where `yes` or `on` was meant as text: the written object gets the text. */
+  /** Fields of a checkpoint where `yes` or `on` was accepted as text: the written object gets the text. */
   readonly rewrites: { readonly path: FieldPath; readonly text: string }[] = [];
   readonly #errors: Collected = { reported: [], omitted: 0 };
+  /** Paths of the fields that unknown ones probably mean. */
+  readonly #meant = new Set<string>();
   readonly #warnings: Collected = { reported: [], omitted: 0 };
   readonly #options: FindingsOptions;
   readonly #budget: FindingsBudget;
@@ -100,6 +101,7 @@ export class Findings {
   }
 
   required(path: FieldPath, message = ""): void {
+    if (this.isMeant(path)) return;
     const text = message === "" ? "Required value" : `Required value: ${message}`;
     this.fail(path, "Required", text);
   }
@@ -123,17 +125,36 @@ export class Findings {
     else this.fail(path, "UnknownField", message);
   }
 
-  /** The text of an unquoted y, yes, on, n, no, off; undefined for anything else. */
-  wordAt(path: FieldPath): string | undefined {
-    const text = this.#options.locate?.(path)?.text;
-    return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
+  /** An unknown field that is refused probably means the one at `path`: that this one is not written is no error of its own. */
+  meant(path: FieldPath): void {
+    this.#meant.add(formatPath(path));
   }
 
-  /** The text that was read in place of the boolean of YAML; undefined if the value was read as it is. */
-  textReadAt(path: FieldPath): string | undefined {
-    if (this.rewrites.length === 0) return undefined;
+  isMeant(path: FieldPath): boolean {
+    return this.#meant.size > 0 && this.#meant.has(formatPath(path));
+  }
+
+  /** Whether something is wrong with the field or below it: what depends on its value is then not judged. */
+  hasErrorIn(path: FieldPath): boolean {
+    if (this.#errors.reported.length === 0) return false;
     const place = formatPath(path);
-    return this.rewrites.find((rewrite) => formatPath(rewrite.path) === place)?.text;
+    return this.#errors.reported.some(
+      (error) => error.path.startsWith(place) && /^([.[]|$)/.test(error.path.slice(place.length)),
+    );
+  }
+
+  get refusesUnknownFields(): boolean {
+    return this.#options.unknownFields !== "warn";
+  }
+
+  /** True for a checkpoint: what was accepted once keeps its meaning. */
+  get isLenient(): boolean {
+    return this.#options.lenient === true;
+  }
+
+  /** The text of an unquoted scalar that YAML read as something else, such as `yes` or `1_000`. */
+  plainTextAt(path: FieldPath): string | undefined {
+    return this.#options.locate?.(path)?.text;
   }
 
   #add(findings: Collected, found: Found): void {

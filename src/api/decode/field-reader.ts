@@ -3,9 +3,12 @@
 import type { FieldPath } from "./field-path.ts";
 import { judge, type FieldRules, type Refusal } from "./field-rules.ts";
 import { hinted, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
-import { didYouMean } from "../../lib/suggest.ts";
+import { meantText, suggest } from "../../lib/suggest.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { shortText } from "../../lib/short-text.ts";
 
+/** Characters of a text in a message. */
+const MAX_SHOWN = 80;
 const UNKNOWN: Refusal = { code: "UnknownField", message: UNKNOWN_FIELD };
 
 /** A value somewhere inside the object being decoded. */
@@ -35,7 +38,7 @@ export function writtenOf(node: Node, keys: readonly string[]): readonly string[
 
 /** Reports `Invalid value: …: message`; for readers that then have no value. */
 export function invalidAt({ findings, path, value, shown }: Place, message: Message): undefined {
-  findings.invalid(path, shown ?? findings.textReadAt(path) ?? value, message);
+  findings.invalid(path, shown ?? value, message);
 }
 
 export function invalid(node: Node, key: string, message: Message): void {
@@ -71,7 +74,12 @@ export function checkFields(node: Node, level: FieldRules, rules: UnknownRules):
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
     if (field === undefined) {
-      const hint = () => didYouMean(key, Object.keys(level));
+      const hint = (): string => {
+        const meant = suggest(key, Object.keys(level));
+        const isError = unknown !== undefined || node.findings.refusesUnknownFields;
+        if (meant !== undefined && isError) node.findings.meant([...node.path, meant]);
+        return meantText(meant);
+      };
       if (unknown === undefined) node.findings.unknown(path, hinted(UNKNOWN_FIELD, hint));
       else node.findings.fail(path, unknown.code, hinted(unknown.message, hint));
       continue;
@@ -83,21 +91,23 @@ export function checkFields(node: Node, level: FieldRules, rules: UnknownRules):
   }
 }
 
-/** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. `rewrite`: the written object gets the text. */
+/**
+ * Text. An unquoted `yes` or `1_000` is none, as in Kubernetes; earlier versions accepted words as text, which a checkpoint
+ * remains. `rewrite`: there the written object gets the text.
+ */
 export function asString(at: Place, { rewrite = true } = {}): string | undefined {
   const { findings, path, value, shown } = at;
   if (typeof value === "string") return value;
-  const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
-  if (word === undefined) return invalidAt(at, `must be a string${quoteHint(value)}`);
-  const message =
-    shown === undefined
-      ? `unquoted ${word} is read as text here; write "${word}"`
-      : "an unquoted word is read as text here; put it in quotes";
-  findings.warn(path, "Ignored", message);
-  if (rewrite) findings.rewrites.push({ path, text: word });
-  return word;
-}
-
-function quoteHint(value: unknown): string {
-  return typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "";
+  if (typeof value !== "boolean" && typeof value !== "number")
+    return invalidAt(at, "must be a string");
+  const text = findings.plainTextAt(path);
+  if (text !== undefined && findings.isLenient) {
+    if (rewrite) findings.rewrites.push({ path, text });
+    return text;
+  }
+  const isAsShown = text === undefined || text === String(value) || shown !== undefined;
+  const remedy = isAsShown
+    ? "put it in quotes"
+    : `write ${JSON.stringify(shortText(text, MAX_SHOWN))}`;
+  return invalidAt(at, `must be a string; ${remedy}`);
 }

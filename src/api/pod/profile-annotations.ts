@@ -1,4 +1,5 @@
-// The annotations by which older pods name their AppArmor profiles, and those for seccomp that are no longer read.
+// The annotations by which older pods name their AppArmor profiles, those for seccomp that are no longer read, and those of
+// podman that change what runs.
 // k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
 
 import { sameValue } from "../../lib/compare.ts";
@@ -12,6 +13,26 @@ const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
 const LOCALHOST = "localhost/";
 const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/";
+
+const PODMAN = "io.podman.annotations.";
+const PINNED = "no container is pinned to processors or memory nodes here; use resources.limits";
+const IMAGE_VOLUMES = "write a volume with an image source and mount it";
+/** What to write instead of each, which `podman kube play` obeys. A container's name may follow after a slash. */
+const INSTEAD_OF_PODMAN: Readonly<Record<string, string>> = {
+  "volumes-from": "mount the volumes in both containers with volumeMounts",
+  ulimit:
+    "the limits of processes are those of the container runtime; set them in its configuration",
+  userns: "write hostUsers: false for a user namespace, and runAsUser into securityContext",
+  "pids-limit": "write podPidsLimit into the agent's configuration",
+  cpuset: PINNED,
+  "memory-nodes": PINNED,
+  "kube.image.volumes.mount": IMAGE_VOLUMES,
+  "kube.image.automount": IMAGE_VOLUMES,
+  seccomp: "write securityContext.seccompProfile",
+  apparmor: "write securityContext.appArmorProfile",
+};
+/** Values of podman's annotations that ask for nothing. */
+const NOTHING: ReadonlySet<string> = new Set(["", "host", "FALSE"]);
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -41,6 +62,9 @@ export function judgeProfileAnnotations(
       const message = "not read since Kubernetes 1.27; use securityContext.seccompProfile instead";
       findings.warn(path, "Ignored", message);
     }
+    const instead = insteadOfPodman(key);
+    if (instead !== undefined && !NOTHING.has(value))
+      findings.warn(path, "Ignored", `podman's annotation is not read here; ${instead}`);
     if (!key.startsWith(APP_ARMOR)) continue;
     const name = key.slice(APP_ARMOR.length);
     if (!names.has(name)) findings.invalid(path, name, "container not found");
@@ -53,6 +77,12 @@ export function judgeProfileAnnotations(
     const at = { findings, path: [...path, "securityContext", "appArmorProfile"] };
     judgeAgreement(container.securityContext.appArmorProfile, annotated, at);
   }
+}
+
+function insteadOfPodman(key: string): string | undefined {
+  if (!key.startsWith(PODMAN)) return undefined;
+  const [name = ""] = key.slice(PODMAN.length).split("/", 1);
+  return Object.hasOwn(INSTEAD_OF_PODMAN, name) ? INSTEAD_OF_PODMAN[name] : undefined;
 }
 
 /** k8s: validateAppArmorAnnotationsAndFieldsMatchOnCreate */

@@ -1,4 +1,5 @@
-// Which devices of the node a container gets without being privileged: from the annotation `agent/devices` and from its limits.
+// Which devices of the node a container gets without being privileged: from the annotation `agent/devices`, and from its
+// limits and requests.
 
 import { parseQuantity } from "./quantity.ts";
 import { compareText } from "../../lib/compare.ts";
@@ -43,13 +44,16 @@ interface DeviceError {
 interface Annotated {
   readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
 }
+type Amounts = Readonly<Record<string, string | undefined>>;
 interface Limited {
-  readonly resources: { readonly limits: Readonly<Record<string, string | undefined>> };
+  readonly resources: { readonly limits: Amounts; readonly requests: Amounts };
 }
 
 /** Of an accepted pod: what cannot be read is passed over. A limit goes before the annotation where both claim a path. */
 export function devicesOf(pod: Annotated, container: Limited): ContainerDevices {
-  const named = Object.entries(container.resources.limits).flatMap(([resource, amount]) =>
+  const { limits: limited, requests } = container.resources;
+  // podman takes the devices of both, whatever their number.
+  const named = Object.entries({ ...requests, ...limited }).flatMap(([resource, amount]) =>
     (parseQuantity(amount ?? "0") ?? 0n) > 0n ? [resource] : [],
   );
   const limits = named
@@ -87,6 +91,11 @@ export function deviceErrors(text: string): readonly DeviceError[] {
     claimed.add(device.containerPath);
     return [];
   });
+}
+
+/** True for `podman.io/device=…`: the device as such, of which there is no number. */
+export function isPodmanDevice(resource: string): boolean {
+  return resource.startsWith(DEVICE_RESOURCE);
 }
 
 /** True for the key of a limit that asks for a device: `podman.io/device=…` or a CDI name. */

@@ -42,7 +42,13 @@ export function only<V extends Readonly<Record<string, object | undefined>>>(
 
 /** Reports what Kubernetes reports where not exactly one field of a union is written. */
 export function exactlyOne(node: Node, union: readonly string[], what: string): void {
+  if (isMisspelt(node, union)) return;
   const [first, ...others] = writtenOf(node, union);
   if (first === undefined) node.findings.required(node.path, `must specify a ${what}`);
   for (const key of others) forbidden(node, key, `may not specify more than 1 ${what}`);
+}
+
+/** Whether an unknown field, which is an error of its own, probably means one of the union. */
+export function isMisspelt({ findings, path }: Node, union: readonly string[]): boolean {
+  return union.some((key) => findings.isMeant([...path, key]));
 }

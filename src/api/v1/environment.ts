@@ -12,7 +12,7 @@ import {
 } from "../schema/codec.ts";
 import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
-import { isEmptyUnion, tagged, untagged, type Tagged } from "../schema/union.ts";
+import { isEmptyUnion, isMisspelt, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { textOf } from "../schema/values.ts";
 import { ENV_NAME_FORM, WITHOUT_NUL_FORM } from "../validation/validate-names.ts";
 import {
@@ -142,7 +142,8 @@ export const ENV_FROM = converted(
       union: Object.keys(WHOLE_OBJECTS),
       check({ configMapRef, secretRef }, node) {
         if (configMapRef !== undefined && secretRef !== undefined) invalidWhole(node, ONE_ONLY);
-        if (configMapRef === undefined && secretRef === undefined)
+        const isNone = configMapRef === undefined && secretRef === undefined;
+        if (isNone && !isMisspelt(node, Object.keys(WHOLE_OBJECTS)))
           invalidWhole(node, "must specify one of: `configMapRef` or `secretRef`");
       },
     },

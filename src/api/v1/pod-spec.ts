@@ -66,7 +66,11 @@ const HOST_USERS = converted(flag, {
 
 const SECONDS = converted(number, {
   // k8s: podStrategy.CheckGracefulDelete
-  to: (seconds) => (seconds < 0 ? 1 : seconds),
+  to(seconds, { findings, path }) {
+    if (seconds >= 0) return seconds;
+    findings.warn(path, "Ignored", "a negative grace period counts as 1 second; write 1");
+    return 1;
+  },
   from: (seconds: number) => seconds,
 });
 
@@ -227,8 +231,11 @@ const FIELDS = {
     ],
     serviceAccount: ["string", "Former name of serviceAccountName."],
   }),
-  ...unreadFields(ignored("there are no service account tokens without an API server", false), {
-    automountServiceAccountToken: ["boolean", "Whether it gets a token for an API server."],
+  ...unreadFields(harmless, {
+    automountServiceAccountToken: [
+      "boolean",
+      "Whether it gets a token for an API server; there is none.",
+    ],
   }),
   enableServiceLinks: boolean({
     about: "Whether it gets variables of a cluster's services; there are none.",

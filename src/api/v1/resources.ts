@@ -3,7 +3,7 @@
 import { hinted, invalidValue, type Message } from "../decode/field-errors.ts";
 import { invalidAt, type Node, type Place } from "../decode/field-reader.ts";
 import { refused, NO_SCHEDULER } from "../decode/field-rules.ts";
-import { deviceResourceError, isDeviceResource } from "../resource/devices.ts";
+import { deviceResourceError, isDeviceResource, isPodmanDevice } from "../resource/devices.ts";
 import { exactQuantity, milliQuantity } from "../resource/quantity.ts";
 import { fieldOf, judged, objectType, unread } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
@@ -111,7 +111,8 @@ function invalidName(resource: string, error: string | undefined): ResourceRefus
 
 function judgeAmount(resource: string, amount: string, place: Place): void {
   const exact = exactQuantity(amount) ?? 0n;
-  if (isDeviceResource(resource) && exact !== 0n && exact !== ONE) invalidAt(place, "must be 1");
+  const isCounted = isDeviceResource(resource) && !isPodmanDevice(resource);
+  if (isCounted && exact !== 0n && exact !== ONE) invalidAt(place, "must be 1");
   if (isHugePages(resource) && !isMultiple(exact, resource))
     invalidAt(place, `${amount} is not positive integer multiple of ${resource}`);
   const isOfBytes = resource === "memory" || resource === "ephemeral-storage";
@@ -174,6 +175,7 @@ interface Request {
 }
 
 function judgeRequest({ resource, request, limit }: Request, at: At): void {
+  if (isPodmanDevice(resource)) return;
   // What is left of it cannot be used by others.
   const isExact = isHugePages(resource) || isDeviceResource(resource);
   if (limit === undefined) {

@@ -14,8 +14,8 @@ import type { Container } from "../v1/container.ts";
 import { repeated } from "../../lib/compare.ts";
 import { memberOf } from "../../lib/json.ts";
 
-/** `spec` after defaults; findings name positions in the written lists. */
-export function validateSpec(spec: PodSpec, findings: Findings): void {
+/** `spec` after defaults; findings name positions in the written lists. `written`: its volumes, also those that are refused. */
+export function validateSpec(spec: PodSpec, written: unknown, findings: Findings): void {
   const containers = placedContainers(spec);
   // A name shared with an init container is an error of the init container.
   const apps = containers.filter(({ list }) => list === "containers");
@@ -25,11 +25,13 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
     [...apps, ...inits].map(({ container, path }) => [container.name, [...path, "name"]]),
   );
   reportDuplicates(findings, placed(spec.volumes, ["spec", "volumes"], "name"));
-  const volumes = new Set(spec.volumes.map((volume) => volume.name));
+  const volumes = volumeNames(written, findings);
   for (const { container, path } of containers) {
     const at = { findings, path };
-    validateMounts(container, volumes, at);
-    validateFileKeys(container, spec.volumes, at);
+    if (volumes !== undefined) {
+      validateMounts(container, volumes, at);
+      validateFileKeys(container, { volumes: spec.volumes, names: volumes }, at);
+    }
     reportDuplicates(findings, placed(container.ports, [...path, "ports"], "name"));
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
@@ -58,6 +60,16 @@ function validateSleeps(container: Container, gracePeriodSeconds: number, at: At
   }
 }
 
+/** As written; undefined = a name cannot be read, which is an error of its own, and any mount may mean this volume. */
+function volumeNames(written: unknown, findings: Findings): ReadonlySet<string> | undefined {
+  const path = ["spec", "volumes"];
+  if (findings.isMeant(path)) return undefined;
+  const volumes: readonly unknown[] = Array.isArray(written) ? written : [];
+  const names = volumes.map((volume) => memberOf(volume, "name"));
+  const isUnknown = names.some((name) => typeof name !== "string" || name === "");
+  return isUnknown ? undefined : new Set(names.filter((name) => typeof name === "string"));
+}
+
 function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {
   const path = [...at.path, "volumeMounts"];
   reportDuplicates(at.findings, placed(container.volumeMounts, path, "mountPath"));
@@ -69,8 +81,14 @@ function validateMounts(container: Container, volumes: ReadonlySet<string>, at: 
   }
 }
 
+interface Volumes {
+  readonly volumes: PodSpec["volumes"];
+  /** Also of those that are refused. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** k8s: validateFileKeyRefVolumes */
-function validateFileKeys({ env }: Container, volumes: PodSpec["volumes"], at: At): void {
+function validateFileKeys({ env }: Container, { volumes, names }: Volumes, at: At): void {
   for (const [index, variable] of env.entries()) {
     if (!("valueFrom" in variable) || variable.valueFrom.type !== "fileKeyRef") continue;
     const { volumeName } = variable.valueFrom;
@@ -79,6 +97,7 @@ function validateFileKeys({ env }: Container, volumes: PodSpec["volumes"], at: A
     const path = [...at.path, "env", index, "valueFrom", "fileKeyRef", "volumeName"];
     const volume = volumes.find(({ name }) => name === volumeName);
     if (volume === undefined) {
+      if (names.has(volumeName)) continue;
       const message = `Not found: ${JSON.stringify(volumeName)}: spec.volumes has no volume of this name`;
       at.findings.fail(path, "Invalid", message);
     } else if (!("emptyDir" in volume))
@@ -88,7 +107,11 @@ function validateFileKeys({ env }: Container, volumes: PodSpec["volumes"], at: A
 
 /** Kubernetes compares what is written: every address and one of them are two ports. k8s: AccumulateUniqueHostPorts */
 function validatePorts(containers: readonly PlacedContainer[], findings: Findings): void {
-  const ports = placedPorts(containers).filter(({ port }) => (port.hostPort ?? 0) !== 0);
+  const isClear = (path: FieldPath): boolean =>
+    !hasErrorBeside(path, ["protocol", "hostIP"], findings);
+  const ports = placedPorts(containers).filter(
+    ({ port, path }) => (port.hostPort ?? 0) !== 0 && isClear(path),
+  );
   const keyOf = ({ protocol, hostIP = "", hostPort }: ContainerPort): string =>
     `${protocol}/${hostIP}/${hostPort}`;
   for (const { port, path } of repeated(ports, (one) => keyOf(one.port)))
@@ -98,7 +121,17 @@ function validatePorts(containers: readonly PlacedContainer[], findings: Finding
 function validateHostNetwork(containers: readonly PlacedContainer[], findings: Findings): void {
   const message = "must match `containerPort` when `hostNetwork` is true";
   for (const { port, path } of placedPorts(containers))
-    if (port.hostPort !== port.containerPort) findings.invalid(path, port.hostPort, message);
+    if (
+      port.hostPort !== port.containerPort &&
+      !hasErrorBeside(path, ["containerPort", "hostPort"], findings)
+    )
+      findings.invalid(path, port.hostPort, message);
+}
+
+/** Whether one of these fields of the same object is wrong, so that what depends on it cannot be judged. */
+function hasErrorBeside(path: FieldPath, fields: readonly string[], findings: Findings): boolean {
+  const object = path.slice(0, -1);
+  return fields.some((field) => findings.hasErrorIn([...object, field]));
 }
 
 /** Each port with the place of its hostPort. */
@@ -173,9 +206,9 @@ export function judgeNames(spec: PodSpec, podName: string, findings: Findings): 
 
 /** k8s: validatePodDNSConfig */
 export function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: Node): void {
-  const { findings, value } = root;
-  const isWritten = (memberOf(value["spec"], "dnsPolicy") ?? "") !== "";
-  if (dnsPolicy.startsWith("ClusterFirst") && isWritten && !clusterDNS) {
+  const { findings } = root;
+  // ClusterFirst is what every dump of an API server has; the other one was written on purpose.
+  if (dnsPolicy === "ClusterFirstWithHostNet" && !clusterDNS) {
     const message =
       "there is no cluster DNS on this node; the pod gets the node's resolv.conf (configure clusterDNS, or write Default)";
     findings.warn(["spec", "dnsPolicy"], "Ignored", message);

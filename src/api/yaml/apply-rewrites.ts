@@ -1,4 +1,5 @@
-// The written object, with the author's text where YAML read a boolean (`yes`): hashes and checkpoints are made from it.
+// The written object of a checkpoint, with the author's text where YAML read a boolean (`yes`) that was accepted as text:
+// hashes are made from it.
 
 import type { Findings } from "../decode/field-errors.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";

@@ -275,7 +275,9 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
   const lexemes = new Lexer().lex(text);
   for (const lexeme of lexemes) {
     if (!meter.count(lexeme, parser.offset)) throw meter.excess(lexemes);
-    for (const token of parser.next(requoted(lexeme))) found.push(token);
+    const read = requoted(lexeme);
+    for (const token of parser.next(read)) found.push(token);
+    parser.offset += lexeme.length - read.length;
     meter.checkDepth(parser.stack.length, parser.offset);
   }
   const tokens = [...found, ...parser.end()];
@@ -284,11 +286,15 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
 }
 
 const SIMPLE_QUOTES = /^"[^"'\\\r\n]*"$/;
+const ESCAPE = /\\([^])/g;
 
 /**
  * Text in double quotes is composed character by character, one string object for each, which takes 48 bytes.
  * Without escapes and line ends it is the same in single quotes, and just as long.
+ * `\'` is no escape of YAML, but Kubernetes reads it. go-yaml: yaml_parser_scan_flow_scalar
  */
 function requoted(lexeme: string): string {
-  return SIMPLE_QUOTES.test(lexeme) ? `'${lexeme.slice(1, -1)}'` : lexeme;
+  if (SIMPLE_QUOTES.test(lexeme)) return `'${lexeme.slice(1, -1)}'`;
+  if (!lexeme.startsWith('"') || !lexeme.includes("\\'")) return lexeme;
+  return lexeme.replaceAll(ESCAPE, (escape, character) => (character === "'" ? "\\x27" : escape));
 }

@@ -19,13 +19,12 @@ const WORD_BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 
 const DECIMAL = /^[-+]?(0|[1-9][0-9]*)$/;
 const OLD_OCTAL = /^[-+]?0[0-7]+$/;
-const OCTAL = /^0o[0-7]+$/;
-const HEXADECIMAL = /^0x[0-9a-fA-F]+$/;
+const PREFIXED = /^[-+]?0([oO][0-7]+|[xX][0-9a-fA-F]+|[bB][01]+)$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const INFINITE = /^[-+]?\.(inf|Inf|INF)$/;
 const NOT_A_NUMBER = /^\.(nan|NaN|NAN)$/;
 
-/** `0644` is 420, `yes` is true, `1e3` is 1000; `80:80` and dates stay text. */
+/** `0644` is 420, `yes` is true, `1e3` and `1_000` are 1000; `80:80` and dates stay text. */
 export function resolveScalar(text: string): ScalarValue {
   if (NULLS.has(text)) return null;
   const boolean = CORE_BOOLEANS.get(text) ?? wordBoolean(text);
@@ -33,18 +32,20 @@ export function resolveScalar(text: string): ScalarValue {
   return resolveNumber(text) ?? text;
 }
 
-/** The boolean behind y, yes, on, n, no, off (in lower, upper or title case): words that were perhaps meant as text. */
-export function wordBoolean(text: string): boolean | undefined {
+/** The boolean behind y, yes, on, n, no, off (in lower, upper or title case). */
+function wordBoolean(text: string): boolean | undefined {
   const lower = text.toLowerCase();
   const title = lower.slice(0, 1).toUpperCase() + lower.slice(1);
   if (text !== lower && text !== title && text !== text.toUpperCase()) return undefined;
   return WORD_BOOLEANS.get(lower);
 }
 
-function resolveNumber(text: string): number | undefined {
+function resolveNumber(written: string): number | undefined {
+  // go-yaml: resolve
+  const text = /^[-+0-9]/.test(written) ? written.replaceAll("_", "") : written;
   if (DECIMAL.test(text)) return noNegativeZero(Number(text));
   if (OLD_OCTAL.test(text)) return octal(text);
-  if (OCTAL.test(text) || HEXADECIMAL.test(text)) return Number(text);
+  if (PREFIXED.test(text)) return signed(text, Number(unsigned(text)));
   if (FLOAT.test(text)) return noNegativeZero(Number(text));
   if (INFINITE.test(text))
     return text.startsWith("-") ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
@@ -52,8 +53,14 @@ function resolveNumber(text: string): number | undefined {
 }
 
 function octal(text: string): number {
-  const digits = text.replace(/^[-+]/, "");
-  const value = Number.parseInt(digits, 8);
+  return signed(text, Number.parseInt(unsigned(text), 8));
+}
+
+function unsigned(text: string): string {
+  return text.replace(/^[-+]/, "");
+}
+
+function signed(text: string, value: number): number {
   return noNegativeZero(text.startsWith("-") ? -value : value);
 }
 

@@ -123,16 +123,6 @@ describe("an object", () => {
       objectOf({ ...written("Secret", { data: {} }), metadata })?.metadata.annotations,
     ).toEqual({ note: "mine" });
   });
-
-  test("has an unquoted yes as text, also in what is kept", () => {
-    const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  a: yes\n";
-    const context = { source: "file", ref: "/m", nodeName: "pi-1", sha256 } as const;
-    const decoded = decodeManifest(manifest, context);
-    expect(decoded.errors).toEqual([]);
-    expect(decoded.notices.map(({ path, code }) => [path, code])).toEqual([["data[a]", "Ignored"]]);
-    expect(decoded.objects[0]?.desired.object).toMatchObject({ data: { a: "yes" } });
-    expect(decoded.objects[0]?.written["data"]).toEqual({ a: "yes" });
-  });
 });
 
 describe("a refused object", () => {
@@ -337,6 +327,22 @@ describe("lists", () => {
     const { errors } = decode({ apiVersion: "v1", kind: "SecretList", items: [inner] });
     expect(errors.map(({ message }) => message)).toEqual(["a list cannot hold lists"]);
   });
+});
+
+test("an unquoted yes is no text, and shows nothing of a Secret", () => {
+  const context = { source: "file", ref: "/m", nodeName: "pi-1", sha256 } as const;
+  const messagesOf = (kind: string, field: string): readonly string[] => {
+    const manifest = `apiVersion: v1\nkind: ${kind}\nmetadata: {name: x}\n${field}:\n  a: yes\n`;
+    return decodeManifest(manifest, context).errors.map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  };
+  expect(messagesOf("ConfigMap", "data")).toEqual([
+    'data[a]: Invalid value: true: must be a string; write "yes"',
+  ]);
+  expect(messagesOf("Secret", "stringData")).toEqual([
+    'stringData[a]: Invalid value: "<secret contents redacted>": must be a string; put it in quotes',
+  ]);
 });
 
 test("a misspelt kind is refused with a suggestion", () => {

@@ -62,16 +62,6 @@ describe("Findings", () => {
     expect(asked).toBe(MAX_FINDINGS);
   });
 
-  test("keeps every rewrite, however few warnings are reported", () => {
-    const findings = new Findings({ locate, lenient: false });
-    const times = 2 * MAX_FINDINGS;
-    for (let index = 0; index < times; index++) {
-      findings.warn(["a", index], "Ignored", "x");
-      findings.rewrites.push({ path: ["a", index], text: "on" });
-    }
-    expect(findings.rewrites.length).toBe(times);
-  });
-
   test("a message stays fit for a log line", () => {
     const findings = new Findings({ locate, lenient: true });
     findings.fail(["a"], "Invalid", "x".repeat(1_000_000));

@@ -92,8 +92,3 @@ test("the uid is a UUID of version 8 and metadata carries it", () => {
   expect(pod.uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(pod.pod.metadata.uid).toBe(pod.uid);
 });
-
-test("yes in a text field has one identity, quoted or not", () => {
-  const quoted = base.replace("name: a,", 'name: a, args: ["yes"],');
-  expect(decoded(base.replace("name: a,", "name: a, args: [yes],")).uid).toBe(decoded(quoted).uid);
-});

@@ -41,6 +41,17 @@ describe("the devices of a container", () => {
     expect(devices("", limits)).toEqual({ devices: [I2C, USB], cdiNames: [] });
   });
 
+  test("come from podman's requests too, in any number", () => {
+    const requests = {
+      "podman.io/device=/dev/ttyUSB0": "4",
+      "podman.io/device=/dev/i2c-1:/dev/i2c-0:rw": "1",
+      "podman.io/device=/dev/snd": "0",
+    };
+    const limits = { "podman.io/device=/dev/i2c-1:/dev/i2c-0:rw": "2" };
+    const container = aContainer("a", { resources: { limits, requests } });
+    expect(devicesOf(aPod(), container)).toEqual({ devices: [I2C, USB], cdiNames: [] });
+  });
+
   test("of a limit of nothing are none", () => {
     expect(devices("", { "podman.io/device=/dev/ttyUSB0": "0" }).devices).toEqual([]);
   });

@@ -116,15 +116,20 @@ describe("a variable", () => {
     expect(envOf(written)).toEqual(read);
   });
 
-  test("an unquoted yes is text, with a warning, also in what is kept", () => {
-    const locate = () => ({ line: 1, column: 1, text: "yes" });
-    const decoded = decode(writtenPod({}, { env: [{ name: "A", value: true }] }), { locate });
-    expect(decoded.notices.map(({ message }) => message)).toEqual([
-      'unquoted yes is read as text here; write "yes"',
-    ]);
-    expect(decoded.pods[0]?.written["spec"]).toMatchObject({
-      containers: [{ env: [{ name: "A", value: "yes" }] }],
-    });
+  test("an unquoted yes or 1_000 is no text; a checkpoint that has it keeps it as such", () => {
+    for (const [text, value, shown] of [
+      ["yes", true, "true"],
+      ["1_000", 1000, "1000"],
+    ] as const) {
+      const locate = () => ({ line: 1, column: 1, text });
+      const written = writtenPod({}, { env: [{ name: "A", value }] });
+      expect(decode(written, { locate }).errors.map(({ message }) => message)).toEqual([
+        `Invalid value: ${shown}: must be a string; write "${text}"`,
+      ]);
+      expect(decode(written, { locate, lenient: true }).pods[0]?.written["spec"]).toMatchObject({
+        containers: [{ env: [{ name: "A", value: text }] }],
+      });
+    }
   });
 });
 

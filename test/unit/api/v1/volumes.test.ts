@@ -216,10 +216,7 @@ describe("a volume", () => {
     },
     "of a Secret that is named like a ConfigMap": {
       written: { secret: { name: "s" } },
-      says: [
-        ".secret.name: unknown field (did you mean secretName?)",
-        ".secret.secretName: Required value",
-      ],
+      says: [".secret.name: unknown field (did you mean secretName?)"],
     },
     "with a mode above 0777": {
       written: { secret: { secretName: "s", defaultMode: 0o1000 } },

@@ -39,8 +39,16 @@ describe("scalars are read as Kubernetes reads them", () => {
     ["+12", 12],
     ["-0", 0],
     ["0x1F", 31],
-    ["1_000", "1_000"],
-    ["0b11", "0b11"],
+    ["1_000", 1000],
+    ["-1_0.5_0", -10.5],
+    ["0x_1F", 31],
+    ["-0x1f", -31],
+    ["0b11", 3],
+    ["+0O17", 15],
+    ["_1", "_1"],
+    [".5_0", ".5_0"],
+    ["1_000 m", "1_000 m"],
+    [`"it\\'s \\"1\\\\'"`, `it's "1\\'`],
     ["~", null],
     ["Null", null],
     ["2026-11-21", "2026-11-21"],
@@ -54,6 +62,13 @@ describe("scalars are read as Kubernetes reads them", () => {
   ];
   test.each(golden.map(([source, value]) => [source, value] as const))("%s", (source, value) => {
     expect(valueOf(`a: ${source}`)).toEqual({ a: value });
+  });
+
+  test("an escaped apostrophe moves no position", () => {
+    const [document] = readDocuments(`a: ["\\'\\'", {b: 1}]\nc: 2\n`).documents;
+    expect(document?.value).toEqual({ a: ["''", { b: 1 }], c: 2 });
+    expect(document?.locate(["a", 1, "b"])).toEqual({ line: 1, column: 14, text: "1" });
+    expect(document?.locate(["c"])).toMatchObject({ line: 2, column: 1 });
   });
 
   test("keys are always text", () => {

@@ -29,8 +29,8 @@ describe("decodeAccepted", () => {
     expect([plain.signed, plain.pods[0]?.signed]).toEqual([undefined, undefined]);
   });
 
-  test("gives the same UIDs for text that YAML reads as a boolean", () => {
-    const text = `
+  test("gives the same UIDs for text that YAML reads as a boolean, and that was accepted as text", () => {
+    const text = (value: string) => `
 apiVersion: agent/v1
 kind: DesiredState
 generation: 7
@@ -38,11 +38,12 @@ resources:
   - apiVersion: v1
     kind: Pod
     metadata: {name: web}
-    spec: {containers: [{name: a, image: "local/busybox:1", env: [{name: ON, value: yes}]}]}
+    spec: {containers: [{name: a, image: "local/busybox:1", env: [{name: COLOUR, value: ${value}}]}]}
 `;
-    const verdict = judge(text);
+    expect(judge(text("yes"))).toMatchObject({ type: "Refused", code: 400 });
+    const verdict = judge(text('"yes"'));
     if (verdict.type !== "Accepted") throw new Error(verdict.type);
-    expect(restore(text).document.pods).toEqual(verdict.document.pods);
+    expect(restore(text("yes")).document.pods).toEqual(verdict.document.pods);
   });
 
   test("does not judge again: target, requirements, expiry, policy and pod policy of another agent count for nothing", () => {

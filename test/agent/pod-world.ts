@@ -32,6 +32,7 @@ import type { RuntimeHelper } from "../../src/runtime/runtime-helper.ts";
 import type { PodConfigs } from "../../src/runtime/pod-configs.ts";
 import { addonPath } from "#sqlite-addon";
 import type { Removals } from "../../src/store/pod-records.ts";
+import { UNGUARDED, type WorkGuard } from "../../src/store/start-guard/start-guard.ts";
 import { Store } from "../../src/store/store.ts";
 import { aContainer, aDesiredPod, aPod } from "../fakes/a-pod.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
@@ -176,7 +177,13 @@ export class PodWorld implements Disposable {
 
 export type Finds = Pick<
   PodProcessOptions,
-  "world" | "objects" | "record" | "setUpVolumes" | "shareLargeClaims" | "emptyLargeVolumes"
+  | "world"
+  | "objects"
+  | "record"
+  | "setUpVolumes"
+  | "shareLargeClaims"
+  | "emptyLargeVolumes"
+  | "guard"
 >;
 
 /** One process of the agent: how it is made of its edges, and how it dies. */
@@ -198,6 +205,7 @@ export interface PodProcessOptions {
   readonly setUpVolumes?: PodsOptions["volumes"]["setUp"];
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
   readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
+  readonly guard?: WorkGuard;
   /** Puts something between the rooms and the table of removals. */
   readonly removals?: (removals: Removals) => Removals;
 }
@@ -244,6 +252,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   const runner = buildPods({
     ...common,
     lifecycle,
+    guard: options.guard ?? UNGUARDED,
     configs: plainConfigs(logs),
     ensureImage: options.ensureImage,
     record: options.record ?? (() => undefined),

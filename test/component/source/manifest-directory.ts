@@ -17,6 +17,7 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { FileSource, type FileSourceOptions } from "../../../src/source/file/file-source.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { FakeGuard } from "../../fakes/fake-guard.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 
 /** Longer than any rescan, shorter than two. */
@@ -82,6 +83,7 @@ export class ManifestDirectory implements Disposable {
   /** Hints whose wake-up was dropped. */
   readonly unheard: DirectoryHint[] = [];
   source: FileSource | undefined;
+  readonly guard = new FakeGuard();
   /** Instead of `store`. */
   lastGood: LastGoodStore | undefined;
   #hint: ((hint: DirectoryHint) => void) | undefined;
@@ -108,6 +110,7 @@ export class ManifestDirectory implements Disposable {
       lastGood: this.lastGood ?? this.store,
       nodeName: "pi-1",
       sha256,
+      guard: this.guard,
       emit: (snapshot) => this.snapshots.push(snapshot),
     });
     this.#running = this.source.run(this.#life.signal);

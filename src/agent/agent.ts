@@ -174,6 +174,7 @@ export class Agent {
       ...edges,
       volumes: new Volumes({ ...edges, stateDir: config.stateDir }),
       cleanup: runner.cleanup,
+      guard,
       killed: edges.store.killed,
       isInUse: (uid) =>
         desired.wants(uid) || pods.workers.has(uid) || pods.cache.get(uid) !== undefined,

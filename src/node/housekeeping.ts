@@ -4,6 +4,8 @@
 import type { Edges } from "../edges.ts";
 import type { Store } from "../store/store.ts";
 import type { PodUID } from "../api/v1/pod.ts";
+import type { Hand } from "../store/start-guard/hand.ts";
+import type { WorkGuard } from "../store/start-guard/start-guard.ts";
 import { messageOf } from "../lib/errors.ts";
 import { jitter } from "../lib/random.ts";
 import type { PodCleanup } from "../podworkers/pod-cleanup.ts";
@@ -11,6 +13,7 @@ import type { Volumes } from "../volume/volume-manager.ts";
 
 interface HousekeepingOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly volumes: Volumes;
+  readonly guard: WorkGuard;
   readonly cleanup: PodCleanup;
   /** Rows of the containers that were killed to be replaced, by pod. */
   readonly killed: Pick<Store["killed"], "pods" | "forget">;
@@ -51,9 +54,12 @@ export class Housekeeping {
   }
 
   async #sweepVolumes(signal: AbortSignal): Promise<void> {
-    const { volumes, isInUse, log, clock } = this.#options;
+    const { volumes, isInUse, log, clock, guard } = this.#options;
     for (const uid of volumes.leftovers()) {
-      if (isInUse(uid)) continue;
+      const hand: Hand = { kind: "Removal", id: uid, name: uid };
+      // What has ended the agent twice is left to a later sweep (start-guard).
+      if (isInUse(uid) || guard.waits(hand) !== undefined) continue;
+      using held = guard.hold(hand);
       log.info("RemoveVolumes", { uid, reason: "no pod owns them" });
       // In steps, between which pods are synced: this one may be wanted again.
       for (const _ of volumes.emptyLargeVolumes(uid)) {
@@ -62,6 +68,7 @@ export class Housekeeping {
       }
       if (signal.aborted) return;
       if (!isInUse(uid)) volumes.tearDown(uid);
+      held.settle();
     }
   }
 

@@ -3,9 +3,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { podHand, readInHand } from "../../src/store/start-guard/hand.ts";
-import { AnswerStage, DB, documentOf, WEB } from "./answer-stage.ts";
+import { documentHand, handKey, podHand, readInHand } from "../../src/store/start-guard/hand.ts";
+import { AnswerStage, DB, documentOf, WEB, type StageOptions } from "./answer-stage.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { sha256 } from "./sim-manifest.ts";
 
 function inHand(stage: AnswerStage): readonly string[] {
   const path = join(stage.world.machine.root, "state", "in-hand");
@@ -13,16 +14,17 @@ function inHand(stage: AnswerStage): readonly string[] {
   return hands.map(({ kind, name }) => `${kind} ${name}`);
 }
 
-/** From now on this process ends as soon as `work` is in its hand. */
+/** From now on this process ends as soon as `work` (`Pod default/web`, or the key of a hand) is in its hand. */
 function deadly(stage: AnswerStage, work: string, how: "kill -9" | "SIGTERM" = "kill -9"): void {
   const { agent } = stage;
   const { hands } = agent.store;
   const hold = hands.hold.bind(hands);
   hands.hold = (hand) => {
     hold(hand);
-    if (`${hand.kind} ${hand.name}` !== work) return;
+    if (`${hand.kind} ${hand.name}` !== work && handKey(hand) !== work) return;
     if (how === "kill -9") agent.kill();
-    else agent.stop();
+    // In the middle of the work.
+    else void stage.world.machine.clock.sleep(100).then(() => agent.stop());
   };
 }
 
@@ -46,8 +48,8 @@ function condition(stage: AnswerStage): string | undefined {
 const WORK = "Pod default/web";
 
 /** A node that runs db, and whose document then adds web, which has ended the agent so many times. */
-async function afterDeaths(deaths: number): Promise<AnswerStage> {
-  const stage = new AnswerStage();
+async function afterDeaths(deaths: number, options?: StageOptions): Promise<AnswerStage> {
+  const stage = new AnswerStage(options);
   await stage.start();
   await stage.publish(documentOf(3, [DB]));
   deadly(stage, WORK);
@@ -112,8 +114,35 @@ test("without a broker it is tried a minute after the start, and nothing that ru
   expect(stage.running()).toEqual(before);
 }, 60_000);
 
-test("a clean stop in the same hand is no death", async () => {
-  using stage = await afterDeaths(1);
+test("a document that ends the agent while it is applied has not synced at the third start, and a newer one cures", async () => {
+  using stage = new AnswerStage();
+  await stage.start();
+  await stage.publish(documentOf(3, [DB]));
+  const before = stage.running();
+  const harmful = documentOf(4, [DB, WEB]);
+  const work = handKey(documentHand("mqtt:node", `sha256:${sha256(JSON.stringify(harmful))}`));
+  // It is accepted, and the process ends right after that; from then on while it is applied.
+  const { documents } = stage.agent.store;
+  const accept = documents.accept.bind(documents);
+  documents.accept = (document) => {
+    accept(document);
+    deadly(stage, work);
+  };
+  stage.world.machine.broker.publish(TOPIC.desired, harmful);
+  await stage.world.machine.clock.advance(5_000);
+  expect(stage.world.agent).toBeUndefined();
+  expect(await endsIn(stage, work, 5_000)).toBe(true);
+
+  expect(await endsIn(stage, work, 1_000)).toBe(false);
+  expect(stage.running()).toEqual(before);
+  stage.world.machine.broker.publish(TOPIC.desired, documentOf(5, [DB]));
+  await stage.pass(600_000);
+  expect(stage.running()).toEqual(before);
+  expect(stage.answer).toMatchObject({ generation: 5, code: 200 });
+}, 60_000);
+
+test("a clean stop in the same hand is no death, also while the runtime does not answer", async () => {
+  using stage = await afterDeaths(1, { latencyMs: { runPodSandbox: 30_000 } });
   for (let stop = 0; stop < 3; stop += 1) {
     await stage.world.process.restart();
     deadly(stage, WORK, "SIGTERM");
@@ -121,6 +150,6 @@ test("a clean stop in the same hand is no death", async () => {
     expect(stage.world.agent).toBeUndefined();
     expect(inHand(stage)).toEqual([]);
   }
-  expect(await endsIn(stage, "nothing", 20_000)).toBe(false);
+  expect(await endsIn(stage, "nothing", 120_000)).toBe(false);
   expect(names(stage)).toEqual(["db-1", "web-1"]);
 }, 60_000);

@@ -26,6 +26,8 @@ import { canonicalJson, parseJson } from "../../lib/json.ts";
 import { firstOfEach } from "../../lib/compare.ts";
 import { immutableErrors } from "../immutable-objects.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
+import { fileHand } from "../../store/start-guard/hand.ts";
+import type { WorkGuard } from "../../store/start-guard/start-guard.ts";
 
 export interface FileOutcome {
   /** In effect: the valid ones, or the last good ones. */
@@ -169,14 +171,25 @@ function textOf(entries: readonly ManifestEntry[]): string {
     .join();
 }
 
-type RestoreContext = Pick<DecodeContext, "nodeName" | "sha256">;
+interface RestoreContext extends Pick<DecodeContext, "nodeName" | "sha256"> {
+  /** Absent = no copy waits. */
+  readonly guard?: WorkGuard;
+}
 
 /** Lenient: what was accepted once is not judged again (boring-restart). */
 export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): Outcomes {
   const outcomes = new Map<string, { entries: ManifestEntry[]; lost: LostGood[]; refused: [] }>();
   const of = (path: string) => outcomes.getOrInsert(path, { entries: [], lost: [], refused: [] });
   for (const copy of saved.copies) {
+    const hand = fileHand(copy.path, context.sha256(copy.text));
+    const why = context.guard?.waits(hand);
+    if (why !== undefined) {
+      of(copy.path).lost.push({ ...lostCopy(copy), why });
+      continue;
+    }
+    using held = context.guard?.hold(hand);
     const entry = entryOf(copy, context);
+    held?.settle();
     if (entry === undefined) of(copy.path).lost.push(lostCopy(copy));
     else of(copy.path).entries.push(entry);
   }

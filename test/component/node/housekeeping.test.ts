@@ -8,6 +8,8 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { PodCleanup } from "../../../src/podworkers/pod-cleanup.ts";
+import { UNGUARDED, type WorkGuard } from "../../../src/store/start-guard/start-guard.ts";
+import { FakeGuard } from "../../fakes/fake-guard.ts";
 import { Volumes } from "../../../src/volume/volume-manager.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { steadyRandom } from "../../agent/pod-world.ts";
@@ -20,9 +22,11 @@ const newDirectory = temporaryDirectories();
 function aSweep({
   isInUse,
   isSettled = () => true,
+  guard = UNGUARDED,
 }: {
   readonly isInUse: (uid: string) => boolean;
   readonly isSettled?: () => boolean;
+  readonly guard?: WorkGuard;
 }) {
   const stateDir = newDirectory();
   const store = openStore(stateDir);
@@ -41,6 +45,7 @@ function aSweep({
       statuses: { get: () => undefined },
     }),
     killed: store.killed,
+    guard,
     isInUse,
     isNamed: () => true,
     isSettled,
@@ -95,6 +100,19 @@ describe("a large emptyDir that no pod owns", () => {
     await sweep.clock.advance(1_200_000);
     expect(existsSync(podDirectory(sweep.stateDir, UID))).toBe(false);
     expect(looks).toBeGreaterThanOrEqual(8);
+  });
+
+  test("in whose removal the agent ended twice is left to a later sweep", async () => {
+    const guard = new FakeGuard();
+    guard.suspects.add(`Removal ${UID}`);
+    await using sweep = aSweep({ isInUse: () => false, guard });
+    const volume = fill(sweep.stateDir);
+    await sweep.clock.advance(1_200_000);
+    expect(readdirSync(volume)).toHaveLength(FILES);
+    guard.allow(`Removal ${UID}`);
+    await sweep.clock.advance(1_200_000);
+    expect(existsSync(podDirectory(sweep.stateDir, UID))).toBe(false);
+    expect(guard.history).toEqual([`hold Removal ${UID}`, `settle Removal ${UID}`]);
   });
 
   test("is left alone as soon as its pod is wanted again", async () => {

@@ -63,3 +63,24 @@ test("another content is not suspected, and a deleted file waits for nothing", a
   await on.stop();
   expect(on.guard.waiting).toEqual([]);
 });
+
+test("a copy that is suspected stands for its file no more, and nothing of it is removed", async () => {
+  using on = new ManifestDirectory();
+  await on.start();
+  await on.move("web.yaml", manifest("web"));
+  await on.move("db.yaml", manifest("db"));
+  await on.stop();
+  on.guard.suspects.add(work(on, "web.yaml"));
+  await on.start();
+  await on.clock.advance(1_500);
+  expect(on.now()).toEqual({
+    ready: false,
+    pods: ["db busybox:1"],
+    rejected: ["web.yaml LastGoodLost", "web.yaml StartGuard"],
+  });
+  expect(on.log.join()).toContain(`${work(on, "web.yaml")} waits`);
+  on.guard.allow(work(on, "web.yaml"));
+  await on.clock.advance(1_000);
+  expect(on.now()).toEqual({ ready: true, pods: ["db busybox:1", "web busybox:1"], rejected: [] });
+  await on.stop();
+});

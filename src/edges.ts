@@ -6,6 +6,7 @@ import type { VersionResponse } from "./cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "./host/files.ts";
 import type { Cgroups } from "./host/cgroups.ts";
 import type { MachineFacts, NodeAddress } from "./host/machine.ts";
+import type { RunHelper } from "./host/helper-process.ts";
 import type { Mounts } from "./host/mounts.ts";
 import type { ProbeEdge } from "./host/probe/probe-edge.ts";
 import type { Clock, ClockFloor } from "./lib/clock.ts";
@@ -22,6 +23,8 @@ export interface Edges {
   readonly log: Logger;
   readonly files: Files;
   readonly mounts: Mounts;
+  /** For calls on file systems that may hang. */
+  readonly runHelper: RunHelper;
   readonly cgroups: Cgroups;
   readonly cri: CriClient;
   /** containerd's own stream, or CRI's for another runtime. */

@@ -11,6 +11,10 @@ const argv = process.argv.slice(2);
 
 if (argv.length === 1 && (argv[0] === "version" || argv[0] === "--version")) {
   process.stdout.write(`agent ${version}\n`);
+} else if (argv.length === 1 && argv[0] === "volume-helper") {
+  // Hidden: the agent starts itself for calls on file systems that may hang.
+  const { runVolumeHelper } = await import("./agent/volume-helper.ts");
+  await runVolumeHelper();
 } else {
   const { runCli } = await import("./cli/program.ts");
   const { processTerminal } = await import("./cli/process-io.ts");

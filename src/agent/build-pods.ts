@@ -39,6 +39,7 @@ import { AwaitedDevices } from "../podworkers/awaited-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
+import { askVolumeHelper } from "./volume-helper.ts";
 import { isStatic } from "../source/object-access.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
 import type { ClaimUser } from "../volume/claim-directory.ts";
@@ -73,7 +74,7 @@ export interface PodsOptions
   readonly objects: PodObjects;
   readonly volumes: Pick<
     Volumes,
-    "check" | "shareLargeClaims" | "setUp" | "emptyLargeVolumes" | "tearDown"
+    "check" | "shareLargeClaims" | "setUp" | "setUpRemote" | "emptyLargeVolumes" | "tearDown"
   >;
   readonly ensureImage: EnsureImage;
   readonly record: RecordEvent;
@@ -211,6 +212,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     objects,
     renderDownward: downwardFiles(nodeName, allocatable),
     hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
+    askHelper: askVolumeHelper(edges, config),
     claimUser: (pod) => claimUser(knownAs(pod, options)[0]),
   });
   const devices = new AwaitedDevices({ ...edges, desired, workers });

@@ -13,6 +13,7 @@ import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
 import { lockStateDir } from "../host/agent-lock.ts";
 import { bootId, readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/trim-memory.ts";
+import { helperProcesses } from "../host/helper-process.ts";
 import { realMounts } from "../host/mounts.ts";
 import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
@@ -94,6 +95,7 @@ async function live(
     log,
     files,
     mounts: realMounts(),
+    runHelper: helperProcesses({ clock }),
     cgroups: realCgroups(),
     cri,
     runtimeEvents: (runtime) =>

@@ -14,6 +14,7 @@ import {
 import { AgentError, withReason } from "../lib/errors.ts";
 import type { FileInfo } from "./files.ts";
 import { BIND, BIND_BELOW, ERRNO, SLAVE_BELOW, mount } from "./libc.ts";
+import type { MountTypes } from "./mount-table.ts";
 import { fileInfo } from "./real-files.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { type BeneathOptions, createFileIn, openBeneath, reach } from "./tree/open-beneath.ts";
@@ -59,9 +60,9 @@ export function bindBeneath({ target, ...options }: BindBeneathOptions): void {
   );
 }
 
-/** Follows the links of an absolute path. Throws AgentError `MountError`. */
-export function holdPath(path: string): HeldPath {
-  return asMountError(() => new Held(path));
+/** Follows the links of an absolute path, but into none of `avoid`. Throws AgentError `MountError`. */
+export function holdPath(path: string, avoid: MountTypes): HeldPath {
+  return asMountError(() => new Held(path, avoid));
 }
 
 class Held implements HeldPath {
@@ -69,9 +70,11 @@ class Held implements HeldPath {
   /** Bytes as characters. */
   #missing: readonly string[];
   readonly isBroken: boolean;
+  readonly #avoid: MountTypes;
 
-  constructor(path: string) {
-    const { fd, missing, isBroken } = reach(path);
+  constructor(path: string, avoid: MountTypes) {
+    this.#avoid = avoid;
+    const { fd, missing, isBroken } = reach(path, avoid);
     this.#fd = fd;
     this.#missing = missing;
     this.isBroken = isBroken || missing.includes("..");
@@ -125,6 +128,7 @@ class Held implements HeldPath {
   }
 
   isBoundTo(target: string): boolean {
+    if (this.#avoid.has(target)) return false;
     const stats = lstatSync(target, { throwIfNoEntry: false });
     const own = fstatSync(this.#fd);
     return stats?.dev === own.dev && stats.ino === own.ino && this.#missing.length === 0;
@@ -139,7 +143,14 @@ class Held implements HeldPath {
     asMountError(() => {
       const root = `/proc/self/fd/${this.#fd}`;
       const shownAs = this.path;
-      const fd = openBeneath({ ...options, root, path: this.#below, shownAs, refuseLinks: true });
+      const fd = openBeneath({
+        ...options,
+        root,
+        path: this.#below,
+        shownAs,
+        refuseLinks: true,
+        avoid: this.#avoid,
+      });
       closeSync(this.#fd);
       this.#fd = fd;
       this.#missing = [];

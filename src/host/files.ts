@@ -1,6 +1,7 @@
 // Performs: the file system as the agent uses it. Synchronous, so that no call of the agent runs between the steps of another.
 
 import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
+import type { HangableMount } from "./mount-table.ts";
 import type { ShareOptions } from "./tree/fs-group.ts";
 
 /** The result of lstat; times in ms. */
@@ -39,8 +40,13 @@ export interface Files extends PlainFiles {
   info(path: string): FileInfo | undefined;
   /** stat (follows symlinks); undefined when there is nothing or the link is broken or a loop. */
   target(path: string): FileInfo | undefined;
-  /** The path with every link resolved; undefined when there is nothing or a link is broken or a loop. */
-  realPath(path: string): string | undefined;
+  /**
+   * The path with every link resolved; names that do not exist, and those on a file system that may hang, are kept as they
+   * are. undefined when a broken link is on the way, or `..` after a name that does not exist.
+   */
+  place(path: string): string | undefined;
+  /** The file system that may hang into which a path leads, found without touching it; undefined = there is none. */
+  hangable(path: string): HangableMount | undefined;
   /** Like `read`, but follows symbolic links, which the system's configuration files often are. */
   readFollowing(path: string, maxBytes: number): Uint8Array;
   /**

@@ -1,6 +1,6 @@
 // Performs: mounts and unmounts, and reads the kernel's mount table.
 
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../lib/errors.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type BindBeneathOptions,
   type HeldPath,
 } from "./bind-mount.ts";
+import { hangableMounts, mountsBelow, type MountTypes, readMounts } from "./mount-table.ts";
 import { ERRNO, MNT_DETACH, PRIVATE_BELOW, mount, unmount } from "./libc.ts";
 
 /** Of the root directory of a new file system. */
@@ -52,8 +53,11 @@ export interface Mounts {
   isMountPoint(path: string): boolean;
 }
 
-/** The kernel's mounts in this process's mount namespace; needs CAP_SYS_ADMIN. */
-export function realMounts(): Mounts {
+/**
+ * The kernel's mounts in this process's mount namespace; needs CAP_SYS_ADMIN. `avoided`: mounts that no path may lead into,
+ * because their file systems may hang; only a helper process, which is ended then, avoids none.
+ */
+export function realMounts(avoided: () => MountTypes = hangableMounts): Mounts {
   return {
     tmpfs(path, { sizeBytes, ...root }) {
       const size = sizeBytes === undefined ? "" : `,size=${Math.ceil(sizeBytes)}`;
@@ -73,14 +77,20 @@ export function realMounts(): Mounts {
       }
       if (errno !== 0) throw mountError("mount huge pages on", path, errno);
     },
-    bindBeneath,
-    hold: holdPath,
+    bindBeneath: (options) => bindBeneath({ ...options, avoid: avoided() }),
+    hold: (path) => holdPath(path, avoided()),
     makePrivate(path) {
+      // Mounts that are not shared are left alone: looking up their root may hang.
+      const real = realPath(path);
+      const isIn = (point: string): boolean => point === real || point.startsWith(`${real}/`);
+      if (!readMounts().some(({ point, isShared }) => isShared && isIn(point))) return;
       const errno = mount("none", path, { flags: PRIVATE_BELOW });
       unlessNoMount("make a private mount of", path, errno);
     },
     unmount(path) {
-      const errno = unmount(path, 0);
+      // Only detaching never waits for a file system that hangs.
+      const isHangable = hangableMounts().has(realPath(path));
+      const errno = unmount(path, isHangable ? MNT_DETACH : 0);
       const isBusy = errno === ERRNO.EBUSY;
       unlessNoMount("unmount", path, isBusy ? unmount(path, MNT_DETACH) : errno);
     },
@@ -97,10 +107,6 @@ function rootOptions({ mode, group }: RootDirectoryOptions): string {
   return `mode=${mode.toString(8)}${group === undefined ? "" : `,gid=${group}`}`;
 }
 
-function readMounts(): readonly MountLine[] {
-  return parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
-}
-
 /** The mount table has no symlinks; the last part of the path is not resolved. */
 function realPath(path: string): string {
   try {
@@ -115,39 +121,4 @@ function realPath(path: string): string {
 function unlessNoMount(what: string, path: string, errno: number): void {
   if (errno !== 0 && errno !== ERRNO.EINVAL && errno !== ERRNO.ENOENT)
     throw mountError(what, path, errno);
-}
-
-interface MountLine {
-  readonly point: string;
-  /** The mounted directory as a path inside its file system; it ends in `//deleted` if it was removed since. */
-  readonly root: string;
-}
-
-/** In the order they were mounted, from the text of /proc/self/mountinfo. */
-export function parseMounts(mountinfo: string): readonly MountLine[] {
-  return mountinfo.split("\n").flatMap((line) => {
-    const [, , , root, point] = line.split(" ");
-    if (root === undefined || point === undefined) return [];
-    return [{ point: unescapeOctal(point), root: unescapeOctal(root) }];
-  });
-}
-
-/** The kernel writes space, tab, newline and backslash as three octal digits. */
-function unescapeOctal(field: string): string {
-  return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
-}
-
-/** Those strictly below `path`, deepest and newest first: the order of unmounting. */
-export function mountsBelow(mounts: readonly MountLine[], path: string): readonly MountLine[] {
-  const prefix = path.endsWith("/") ? path : `${path}/`;
-  return mounts
-    .filter(({ point }) => point.startsWith(prefix) && point !== path)
-    .toReversed()
-    .toSorted((a, b) => depth(b.point) - depth(a.point));
-}
-
-function depth(path: string): number {
-  return path.split("/").length;
 }

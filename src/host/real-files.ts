@@ -2,6 +2,7 @@
 
 import {
   chmodSync,
+  closeSync,
   constants,
   fchmodSync,
   fstatSync,
@@ -23,7 +24,14 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, errorCode, ignoring, messageOf } from "../lib/errors.ts";
-import { createDirectory, createFile, readBeneath } from "./tree/open-beneath.ts";
+import { hangableMounts, type HangableMount } from "./mount-table.ts";
+import {
+  AvoidedMount,
+  createDirectory,
+  createFile,
+  reach,
+  readBeneath,
+} from "./tree/open-beneath.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { diskUsage } from "./tree/walk-tree.ts";
 import type { FileKind } from "../lib/plain-files.ts";
@@ -46,7 +54,8 @@ export function realFiles(): Files {
     list: attempt("list", list),
     info: attempt("look at", (path) => infoOf(path, lstatSync, NOTHING_THERE)),
     target: attempt("look at", (path) => infoOf(path, statSync, BROKEN_LINK)),
-    realPath: attempt("look at", (path) => ignoring(BROKEN_LINK, () => realpathSync(path))),
+    place: attempt("look at", placeOf),
+    hangable: attempt("look at", hangableOf),
     read: attempt("read", readRegular),
     readFollowing: attempt("read", (path, maxBytes) => readRegular(realpathSync(path), maxBytes)),
     readBeneath(root, path, maxBytes) {
@@ -150,6 +159,31 @@ function specialOf(stats: Stats): Pick<FileInfo, "special"> {
   if (stats.isSocket()) return { special: "socket" };
   if (stats.isCharacterDevice()) return { special: "charDevice" };
   return stats.isBlockDevice() ? { special: "blockDevice" } : {};
+}
+
+function placeOf(path: string): string | undefined {
+  try {
+    const { fd, missing, isBroken } = reach(path, hangableMounts());
+    const real = closing(fd, () => readlinkSync(`/proc/self/fd/${fd}`));
+    if (isBroken || missing.includes("..")) return undefined;
+    const below = Buffer.from(missing.join("/"), "latin1").toString();
+    return below === "" ? real : `${real === "/" ? "" : real}/${below}`;
+  } catch (error) {
+    if (error instanceof AvoidedMount) return error.path;
+    throw error;
+  }
+}
+
+function hangableOf(path: string): HangableMount | undefined {
+  const avoid = hangableMounts();
+  if (avoid.size === 0) return undefined;
+  try {
+    closeSync(reach(path, avoid).fd);
+    return undefined;
+  } catch (error) {
+    // What else is wrong with the path is for its user to find.
+    return error instanceof AvoidedMount ? error.mount : undefined;
+  }
 }
 
 /** Opening neither follows a link nor waits for the other end of a FIFO. */

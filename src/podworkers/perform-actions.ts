@@ -21,7 +21,7 @@ import type { PodLook, PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
-  readonly volumes: Pick<Volumes, "check" | "shareLargeClaims" | "setUp">;
+  readonly volumes: Pick<Volumes, "check" | "setUp" | "setUpRemote" | "shareLargeClaims">;
   readonly network: Pick<RuntimeWatch, "requireNetwork">;
   readonly clock: Clock;
   readonly record: RecordEvent;
@@ -182,6 +182,8 @@ export class ActionPerformer {
     if (ready.size > 0) return ready;
     // No sandbox is made for a pod whose volumes are not ready.
     if (action.type === "CreateSandbox") volumes.check(desired.pod);
+    await volumes.setUpRemote(desired.pod, signal);
+    signal.throwIfAborted();
     // In steps, between which other pods are synced.
     for (const _ of volumes.shareLargeClaims(desired.pod)) {
       await clock.sleep(0, signal);

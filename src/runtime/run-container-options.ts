@@ -57,7 +57,7 @@ export class RunOptionsGenerator {
     const { helper } = this.#options;
     const starting = { container, input };
     const ips = await this.#addresses(starting);
-    // No await from here on: the digest and the environment must come from the same objects.
+    // No await from here on until the parts of volumes: the digest and the environment must come from the same objects.
     const objects = helper.objects(input.desired);
     const { pod } = input.desired;
     const { nodeName, allocatable: node } = helper;
@@ -67,9 +67,10 @@ export class RunOptionsGenerator {
     const { env, events } = resolveEnvironment(pod, container, known);
     const read = configText(pod, container, objects);
     this.#refreshVolumes(pod, container);
+    const subPaths = this.#subPaths(starting, env);
     const facts = {
       env,
-      subPaths: this.#subPaths(starting, env),
+      subPaths: "then" in subPaths ? await subPaths : subPaths,
       ...this.#etcHosts(starting, ips),
       ...(read === undefined ? {} : { configDigest: helper.configDigest(read) }),
     };
@@ -106,9 +107,14 @@ export class RunOptionsGenerator {
     if (problems.length > 0) throw configError(problems.join("; "));
   }
 
-  #subPaths({ container, input }: Starting, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
+  /** A promise only where a file system may hang. */
+  #subPaths(
+    { container, input }: Starting,
+    env: readonly EnvEntry[],
+  ): ReadonlyMap<number, string> | Promise<ReadonlyMap<number, string>> {
     const { uid, pod } = input.desired;
     const paths = new Map<number, string>();
+    const waiting: Promise<unknown>[] = [];
     for (const [index, mount] of container.volumeMounts.entries()) {
       const subPath = subPathOf(mount, env);
       const volumePath = input.volumes.get(mount.name);
@@ -116,19 +122,30 @@ export class RunOptionsGenerator {
       if (subPath === "" || volumePath === undefined) continue;
       const named = { uid, container: container.name, index, volumeName: mount.name };
       const part = { ...named, volumePath, subPath };
-      paths.set(index, this.#prepare(pod, part, mount));
+      const prepared = this.#prepare(pod, { part, mount }, input.signal);
+      if (typeof prepared === "string") paths.set(index, prepared);
+      else waiting.push(prepared.then((path) => paths.set(index, path)));
     }
-    return paths;
+    return waiting.length === 0 ? paths : Promise.all(waiting).then(() => paths);
   }
 
-  #prepare(pod: Pod, part: SubPath, { subPathExpr: written = "" }: VolumeMount): string {
-    try {
-      return this.#options.helper.prepareSubPath(pod, part);
-    } catch (cause) {
+  #prepare(
+    pod: Pod,
+    { part, mount }: { readonly part: SubPath; readonly mount: VolumeMount },
+    signal: AbortSignal,
+  ): string | Promise<string> {
+    const { subPathExpr: written = "" } = mount;
+    const redacted = (cause: unknown): never => {
       if (written === "") throw cause;
       const message = asWritten(messageOf(cause), [{ written, expanded: part.subPath }]);
       const reason = reasonOf(cause, CONFIG_ERROR);
       throw new AgentError({ reason, message });
+    };
+    try {
+      const prepared = this.#options.helper.prepareSubPath(pod, part, signal);
+      return typeof prepared === "string" ? prepared : prepared.catch(redacted);
+    } catch (cause) {
+      return redacted(cause);
     }
   }
 

@@ -21,7 +21,7 @@ export interface RuntimeHelperOptions {
   readonly runtime: { readonly features: RuntimeFeatures };
   readonly volumes: {
     refresh(pod: Pod, starting: Container): { readonly problems: readonly string[] };
-    prepareSubPath(pod: Pod, part: SubPath): string;
+    prepareSubPath(pod: Pod, part: SubPath, signal: AbortSignal): string | Promise<string>;
   };
 }
 
@@ -54,8 +54,12 @@ export function runtimeHelper(options: RuntimeHelperOptions) {
     mountsImages: () => runtime.features.imageVolumes,
     /** Brings volumes whose changes `starting` would not see (subPath) up to date; returns the problems as sentences. */
     refreshVolumes: (pod: Pod, starting: Container) => volumes.refresh(pod, starting).problems,
-    /** The host path to mount for a part of a volume, protected against symbolic links out of it. Throws AgentError. */
-    prepareSubPath: (pod: Pod, part: SubPath) => volumes.prepareSubPath(pod, part),
+    /**
+     * The host path to mount for a part of a volume, protected against symbolic links out of it; a promise where its
+     * file system may hang. Throws AgentError.
+     */
+    prepareSubPath: (pod: Pod, part: SubPath, signal: AbortSignal) =>
+      volumes.prepareSubPath(pod, part, signal),
   };
 }
 

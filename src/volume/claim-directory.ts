@@ -66,7 +66,7 @@ export class Claims {
   /** The path of `setUp`. Throws AgentError `CreateContainerConfigError` as `setUp` does. */
   check(claim: ClaimUse): string {
     const { mounts, claimRootMustBeMount } = this.#options;
-    const path = this.#pathOf(claim);
+    const path = this.pathOf(claim);
     if (claimRootMustBeMount && !mounts.isMountPoint(this.#root))
       throw configError(
         `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
@@ -99,7 +99,7 @@ export class Claims {
    */
   removeData(claim: ClaimName): void {
     const { files, mounts } = this.#options;
-    const paths = USERS.map((by) => this.#pathOf({ ...claim, by }));
+    const paths = USERS.map((by) => this.pathOf({ ...claim, by }));
     const there = [...new Set(paths)].filter(
       (path) => this.#isDirectory(parentOf(path)) && this.#isDirectory(path),
     );
@@ -113,7 +113,7 @@ export class Claims {
   }
 
   /** Throws AgentError `InvalidName` for names that could lead to another directory. */
-  #pathOf(claim: ClaimUse): string {
+  pathOf(claim: ClaimUse): string {
     const wrong = dnsLabelError(claim.namespace) ?? subdomainNameError(claim.name);
     if (wrong === undefined) return `${this.#parentOf(claim)}/${claim.name}`;
     const message = `"${claim.namespace}/${claim.name}" is not a valid name of a persistentvolumeclaim: ${wrong}`;
@@ -127,8 +127,8 @@ export class Claims {
   /** To begin with nothing where the name has data of others would be a surprise: it is refused. */
   #mustBeFor(claim: ClaimUse): void {
     const { files } = this.#options;
-    if (claim.by !== "UnsignedDocument" || files.info(this.#pathOf(claim)) !== undefined) return;
-    const kept = this.#pathOf({ ...claim, by: "File" });
+    if (claim.by !== "UnsignedDocument" || files.info(this.pathOf(claim)) !== undefined) return;
+    const kept = this.pathOf({ ...claim, by: "File" });
     if (files.info(kept) === undefined) return;
     throw configError(
       `the data of persistentvolumeclaim "${claim.name}" (${kept}) was written by pods of a manifest file or of a signed document, and pods of unsigned documents may not use it: choose another name, sign the document, or remove the data at the device with "agent delete pvc ${claim.name} -n ${claim.namespace} --data"`,
@@ -141,7 +141,7 @@ export class Claims {
    */
   #adopt(claim: ClaimUse, path: string): boolean {
     const { files, log } = this.#options;
-    const unsigned = this.#pathOf({ ...claim, by: "UnsignedDocument" });
+    const unsigned = this.pathOf({ ...claim, by: "UnsignedDocument" });
     if (claim.by === "UnsignedDocument" || !this.#isDirectory(parentOf(unsigned))) return false;
     if (!this.#isDirectory(unsigned)) return false;
     if (claim.by === "SignedDocument") files.rename(unsigned, path);

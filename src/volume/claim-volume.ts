@@ -38,6 +38,16 @@ export class ClaimVolumes {
     this.#claims.check(this.#declared(volume, pod));
   }
 
+  /** Throws AgentError `CreateContainerConfigError` unless the claim is declared; looks at no directory. */
+  checkDeclared(volume: ClaimVolume, pod: Pod): void {
+    this.#declared(volume, pod);
+  }
+
+  /** Its directory, whether it exists or not. */
+  pathOf(volume: ClaimVolume, pod: Pod): string {
+    return this.#claims.pathOf(this.#useOf(volume, pod));
+  }
+
   /** Throws AgentError unless the directory still exists. */
   checkThere(volume: ClaimVolume, pod: Pod): void {
     this.#claims.checkThere(this.#useOf(volume, pod));

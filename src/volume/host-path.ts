@@ -4,7 +4,6 @@
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import type { HostPathVolume, HostPathType } from "../api/v1/volumes.ts";
 import type { EntryKind, HeldPath } from "../host/bind-mount.ts";
-import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
 import { unmountAll } from "./tear-down.ts";
 import { heldPathsDirectory, makePodDirectory, type VolumeHost } from "./volume-paths.ts";
@@ -63,8 +62,10 @@ interface Binding {
 }
 
 function bind(host: HostPathHost, held: HeldPath, { target, volume, pod }: Binding): void {
-  if (host.files.info(target) === undefined)
-    makePodDirectory(host, pod.metadata.uid, heldPathsDirectory(host.stateDir, pod.metadata.uid));
+  const { uid } = pod.metadata;
+  const parent = heldPathsDirectory(host.stateDir, uid);
+  // The target itself is not looked at: the file system that is mounted there may hang.
+  if (host.files.info(parent) === undefined) makePodDirectory(host, uid, parent);
   else unmountAll(host, target);
   held.bindTo(target, { shared: isBidirectional(pod, volume) });
 }
@@ -121,7 +122,7 @@ function setUpAsWritten({ files }: HostPathHost, volume: HostPathVolume): string
   const { path } = volume.hostPath;
   const action = lookAsWritten({ files }, volume);
   if (action === "Use") return path;
-  const place = realPlace(files, path);
+  const place = files.place(path);
   if (place === undefined) return refuse(brokenLink(path));
   if (action === "CreateDirectory") files.createDirectory(place, CREATED_DIRECTORY_MODE);
   else files.createFile(place, CREATED_FILE_MODE);
@@ -191,26 +192,3 @@ const WANTED: Readonly<Record<Exclude<HostPathType, "">, WantedKind>> = {
   CharDevice: { kind: "charDevice" },
   BlockDevice: { kind: "blockDevice" },
 };
-
-/** The path with every link resolved; missing names are kept below the nearest existing directory. undefined = a broken link is on the way. */
-export function realPlace(
-  files: Pick<Files, "info" | "realPath">,
-  path: string,
-): string | undefined {
-  const missing: string[] = [];
-  const steps = path.split("/").filter((step) => step !== "" && step !== ".");
-  for (; steps.length > 0; missing.unshift(steps.pop() ?? "")) {
-    const part = `/${steps.join("/")}`;
-    const real = files.realPath(part);
-    if (real !== undefined) return below(real, missing);
-    // A broken link could lead anywhere by the time of the mount.
-    if (files.info(part) !== undefined) return undefined;
-  }
-  return below("/", missing);
-}
-
-/** `..` after a missing name is refused: that name could be a link later. */
-function below(real: string, missing: readonly string[]): string | undefined {
-  if (missing.includes("..")) return undefined;
-  return [real === "/" ? "" : real, ...missing].join("/") || "/";
-}

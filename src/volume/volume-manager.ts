@@ -19,6 +19,7 @@ import {
   type JudgeHostPath,
 } from "./host-path.ts";
 import { emptyLargeVolumes, leftovers, tearDown } from "./tear-down.ts";
+import { RemoteVolumes, type AskHelper } from "./remote-volumes.ts";
 import { emptyDirPath } from "./volume-paths.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { SubPath } from "../api/v1/volume-mounts.ts";
@@ -32,6 +33,8 @@ export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
   readonly log?: Pick<Logger, "warn">;
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
+  /** Absent = volumes on file systems that may hang are used like others, as a helper process itself does. */
+  readonly askHelper?: AskHelper;
   readonly claimRootMustBeMount?: boolean;
 }
 
@@ -44,6 +47,7 @@ interface Refreshed {
 export class Volumes {
   readonly claims: Claims;
   readonly #claims: ClaimVolumes;
+  readonly #remote: RemoteVolumes;
   readonly #options: VolumesOptions & ProjectionFacts & Pick<Required<VolumesOptions>, "claimUser">;
 
   constructor(options: VolumesOptions) {
@@ -62,6 +66,16 @@ export class Volumes {
       claimRootMustBeMount: options.claimRootMustBeMount ?? false,
     });
     this.#claims = new ClaimVolumes(this.#options, this.claims);
+    this.#remote = new RemoteVolumes({
+      files,
+      stateDir,
+      ask: options.askHelper,
+      pathOf: (volume, pod) => this.#pathOnHost(volume, pod),
+      traitsOf: (pod) => ({
+        claimUser: this.#options.claimUser(pod),
+        isJudged: options.hostPathError?.(pod) !== undefined,
+      }),
+    });
   }
 
   /**
@@ -83,8 +97,9 @@ export class Volumes {
   check(pod: Pod): void {
     const content = new ContentVolumes(this.#options, pod);
     forEach(pod.spec.volumes, (volume) => {
-      if ("hostPath" in volume) checkHostPath(this.#hostPathsOf(pod), volume);
-      if ("persistentVolumeClaim" in volume) this.#claims.check(volume, pod);
+      if (this.#remote.mountOf(volume, pod) !== undefined) this.#checkRemote(volume, pod);
+      else if ("hostPath" in volume) checkHostPath(this.#hostPathsOf(pod), volume);
+      else if ("persistentVolumeClaim" in volume) this.#claims.check(volume, pod);
       if (isContentVolume(volume)) content.check(volume);
     });
   }
@@ -95,18 +110,31 @@ export class Volumes {
    */
   renewPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     forEach(pod.spec.volumes, (volume) => {
-      if (!paths.has(volume.name)) return;
+      if (!paths.has(volume.name) || this.#remote.mountOf(volume, pod) !== undefined) return;
       if ("hostPath" in volume) renewHostPath(this.#hostPathsOf(pod), volume, pod);
       if ("persistentVolumeClaim" in volume) this.#claims.checkThere(volume, pod);
     });
   }
 
-  /** Throws AgentError `CreateContainerConfigError`, or what `renewPaths` throws. */
-  prepareSubPath(pod: Pod, part: SubPath): string {
-    this.renewPaths(pod, new Map([[part.volumeName, part.volumePath]]));
+  /** Throws, or rejects with, AgentError `CreateContainerConfigError`, or what `renewPaths` and `setUpRemote` do. */
+  prepareSubPath(pod: Pod, part: SubPath, signal: AbortSignal): string | Promise<string> {
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
-    const readOnly = volume !== undefined && isReadOnlyVolume(volume);
-    return prepareSubPath(this.#options, { ...part, readOnly });
+    const wanted = { ...part, readOnly: volume !== undefined && isReadOnlyVolume(volume) };
+    this.renewPaths(pod, new Map([[part.volumeName, part.volumePath]]));
+    const mount = this.#remote.mountAt(`${part.volumePath}/${part.subPath}`);
+    if (volume === undefined || mount === undefined) return prepareSubPath(this.#options, wanted);
+    return this.#remote.prepareSubPath({ volume, pod, mount }, wanted, signal);
+  }
+
+  /**
+   * The part of `setUp` that concerns file systems that may hang: a helper process does it. undefined = there is none.
+   * Rejects with AgentError `FailedMount` when one does not answer, or as `setUp` throws.
+   */
+  setUpRemote(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
+    const remote = pod.spec.volumes.filter(
+      (volume) => this.#remote.mountOf(volume, pod) !== undefined,
+    );
+    return remote.length === 0 ? undefined : this.#setUpAll(remote, pod, signal);
   }
 
   /**
@@ -116,6 +144,7 @@ export class Volumes {
   *shareLargeClaims(pod: Pod): Iterable<void> {
     for (const volume of pod.spec.volumes) {
       if (!("persistentVolumeClaim" in volume)) continue;
+      if (this.#remote.mountOf(volume, pod) !== undefined) continue;
       try {
         yield* this.#claims.shareLarge(volume, pod);
       } catch (cause) {
@@ -155,6 +184,7 @@ export class Volumes {
   }
 
   tearDown(uid: PodUID): void {
+    this.#remote.forget(uid);
     tearDown(this.#options, uid);
   }
 
@@ -168,9 +198,26 @@ export class Volumes {
 
   #setUp(volume: Volume, pod: Pod, content: ContentVolumes): string | undefined {
     if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
+    const remote = this.#remote.mountOf(volume, pod);
+    if (remote !== undefined) return this.#remote.path(volume, pod, remote);
     if ("hostPath" in volume) return setUpHostPath(this.#hostPathsOf(pod), volume, pod);
     if ("persistentVolumeClaim" in volume) return this.#claims.setUp(volume, pod);
     return isContentVolume(volume) ? content.setUp(volume) : undefined;
+  }
+
+  /** Of what lies outside of the pod's own directory. */
+  #pathOnHost(volume: Volume, pod: Pod): string | undefined {
+    if ("hostPath" in volume) return volume.hostPath.path;
+    return "persistentVolumeClaim" in volume ? this.#claims.pathOf(volume, pod) : undefined;
+  }
+
+  #checkRemote(volume: Volume, pod: Pod): void {
+    if ("persistentVolumeClaim" in volume) this.#claims.checkDeclared(volume, pod);
+  }
+
+  async #setUpAll(volumes: readonly Volume[], pod: Pod, signal: AbortSignal): Promise<void> {
+    forEach(volumes, (volume) => this.#checkRemote(volume, pod));
+    await Promise.all(volumes.map((volume) => this.#remote.setUp(volume, pod, signal)));
   }
 
   #hostPathsOf(pod: Pod): HostPathHost {

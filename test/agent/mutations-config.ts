@@ -194,14 +194,14 @@ export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void
   {
     name: "claims are created although their disk is not mounted",
     file: "src/volume/claim-directory.ts",
-    search: "if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;",
-    replacement:
-      "if (!claimRootMustBeMount || !mounts.isMountPoint(`${this.#root}/.`)) return path;",
+    search: "if (claimRootMustBeMount && !mounts.isMountPoint(this.#root))",
+    replacement: "if (claimRootMustBeMount && mounts.isMountPoint(`${this.#root}/.`))",
   },
   {
     name: "a claim is recreated for each pod",
     file: "src/volume/claim-directory.ts",
-    search: "if (!this.#isDirectory(path)) this.#finish(parent, path);",
+    search:
+      "if (!this.#isDirectory(path) && !this.#adopt(claim, path)) this.#finish(parent, path);",
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",
   },
 ];

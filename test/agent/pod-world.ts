@@ -260,6 +260,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     objects: { ...NO_POD_OBJECTS, ...options.objects },
     volumes: {
       check: () => undefined,
+      setUpRemote: () => undefined,
       shareLargeClaims: options.shareLargeClaims ?? (() => []),
       emptyLargeVolumes: options.emptyLargeVolumes ?? (() => []),
       setUp: options.setUpVolumes ?? (() => new Map([["-", "/"]])),

@@ -53,7 +53,8 @@ export function simFiles(options: DiskOptions): Files {
     list: (path) => (isOurs(path) ? real.list(path) : []),
     info: (path) => (isOurs(path) ? real.info(path) : undefined),
     target: (path) => (isOurs(path) ? real.target(path) : undefined),
-    realPath: (path) => (isOurs(path) ? real.realPath(path) : undefined),
+    place: (path) => (isOurs(path) ? real.place(path) : path),
+    hangable: () => undefined,
     removeEmptyDirectory: (path) => (isOurs(path) ? real.removeEmptyDirectory(path) : undefined),
     watch: (path, onHint) =>
       path === manifests.path

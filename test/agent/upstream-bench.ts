@@ -117,6 +117,7 @@ export class UpstreamBench implements Disposable {
       log: createLogger({ clock, level: "info", write: (line) => void lines.push(line) }),
       files,
       mounts: new SimMounts().edge(new Mortal(() => undefined), () => true),
+      runHelper: () => Promise.reject(new Error("no file system hangs here")),
       cgroups: {
         facts: { version: 2, controllers: ["cpu"], mountPoint: "/simulated", hasSwap: false },
         write: () => [],

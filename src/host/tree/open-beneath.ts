@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { errorCode, ignoring } from "../../lib/errors.ts";
+import { type HangableMount, hangableMounts, type MountTypes } from "../mount-table.ts";
 import { OPEN_PATH, at, closing } from "./directory-fd.ts";
 
 export interface BeneathOptions {
@@ -30,6 +31,23 @@ export interface BeneathOptions {
   readonly mode?: number;
   /** Refuses every link, wherever it leads. */
   readonly refuseLinks?: boolean;
+  /** Mounts that are not entered; absent = none. */
+  readonly avoid?: MountTypes;
+}
+
+/** A path leads into a mount that is avoided; nothing of it was touched. */
+export class AvoidedMount extends Error {
+  readonly mount: HangableMount;
+  /** The whole path, without links as far as they are known. */
+  readonly path: string;
+
+  constructor(mount: HangableMount, path: string) {
+    super(
+      `${JSON.stringify(path)} is on ${mount.point} (${mount.type}), a file system that may hang; the next try asks it from a process of its own`,
+    );
+    this.mount = mount;
+    this.path = path;
+  }
 }
 
 /** Where a walk has ended. */
@@ -54,9 +72,9 @@ export function openBeneath(options: BeneathOptions): number {
 }
 
 /** Walks an absolute path of the host; its links may lead anywhere, as for any process. Throws as `openBeneath` does. */
-export function reach(path: string): Reached {
+export function reach(path: string, avoid: MountTypes): Reached {
   const relative = path.replace(/^\/+/, "");
-  using walk = new Walk({ root: "/", path: relative, create: false, links: "Anywhere" });
+  using walk = new Walk({ root: "/", path: relative, create: false, links: "Anywhere", avoid });
   return walk.run();
 }
 
@@ -71,16 +89,18 @@ class Walk implements Disposable {
   /** Descriptors from the root down: ".." is the one before, not the file system's present parent. */
   readonly #way: number[];
   readonly #mode: number;
+  readonly #avoid: MountTypes;
   /** Names still to open, the next one last; bytes as characters. */
   readonly #names: string[];
   /** How many of them, at the bottom, are of the path itself; the others are of links. */
   #written: number;
   #links = 0;
 
-  constructor({ root, path, create, mode, links, shownAs }: WalkOptions) {
+  constructor({ root, path, create, mode, links, shownAs, avoid }: WalkOptions) {
     this.#path = shownAs ?? (root === "/" ? `/${path}` : path);
     this.#create = create;
     this.#follows = links;
+    this.#avoid = avoid ?? new Map();
     this.#names = namesOf(Buffer.from(path).toString("latin1"));
     this.#written = this.#names.length;
     if (path.startsWith("/")) throw this.#error("is not relative");
@@ -167,10 +187,22 @@ class Walk implements Disposable {
   /** undefined = it does not exist, which ends a walk that may lead anywhere. */
   #open(name: Buffer): number | undefined {
     const path = at(this.#here(), name);
+    this.#mustNotAvoid(name);
     const fd = ignoring(["ENOENT"], () => openSync(path, OPEN_PATH));
     if (fd !== undefined || this.#follows === "Anywhere") return fd;
     if (!this.#create) throw Object.assign(this.#error("does not exist"), { code: "ENOENT" });
     return this.#make(path);
+  }
+
+  #mustNotAvoid(name: Buffer): void {
+    if (this.#avoid.size === 0) return;
+    // The kernel knows it without asking the file system.
+    const here = readlinkSync(`/proc/self/fd/${this.#here()}`);
+    const point = `${here === "/" ? "" : here}/${name.toString()}`;
+    const type = this.#avoid.get(point);
+    if (type === undefined) return;
+    const rest = Buffer.from(this.#names.toReversed().join("/"), "latin1").toString();
+    throw new AvoidedMount({ point, type }, rest === "" ? point : `${point}/${rest}`);
   }
 
   #make(path: Buffer): number {
@@ -205,7 +237,8 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constant
 
 /** The bytes of a regular file of at most `maxBytes`; undefined = there is nothing. Throws as `openBeneath` does. */
 export function readBeneath(root: string, path: string, maxBytes: number): Uint8Array | undefined {
-  const found = ignoring(["ENOENT"], () => openBeneath({ root, path, create: false }));
+  const avoid = hangableMounts();
+  const found = ignoring(["ENOENT"], () => openBeneath({ root, path, create: false, avoid }));
   if (found === undefined) return undefined;
   return closing(found, (place) => {
     // Opening a FIFO or a device may have an effect.

@@ -168,8 +168,18 @@ function forbidden(path: FieldPath, message: string): FieldError {
   return { path: formatPath(path), code: "Forbidden", message };
 }
 
+/** What of the configuration decides about hostPaths. */
+export interface HostPathConfig extends Pick<
+  AgentConfig,
+  "containerRuntimeEndpoint" | "socket" | "stateDir" | "staticPodPath" | "trustPath"
+> {
+  readonly mqtt?:
+    | { readonly podPolicy?: { readonly hostPaths?: readonly string[] | undefined } | undefined }
+    | undefined;
+}
+
 /** Write access to these gives root on this node, or decides what runs here. */
-export function guardedDirectories(config: AgentConfig): readonly string[] {
+export function guardedDirectories(config: HostPathConfig): readonly string[] {
   const { staticPodPath, stateDir, trustPath, socket } = config;
   const { containerRuntimeEndpoint: endpoint } = config;
   const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>

@@ -19,6 +19,7 @@ import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { volumeWorlds } from "./volume-world.ts";
 
 const newWorld = volumeWorlds();
+const NEVER = new AbortController().signal;
 
 interface Given {
   readonly type?: HostPathType;
@@ -133,19 +134,17 @@ describe("what is held", () => {
     expect(readdirSync(at("shared/dir"))).toEqual([]);
   });
 
-  test("is what a subPath of it is found in", () => {
+  test("is what a subPath of it is found in", async () => {
     const { at, volumes, podOf } = aNode();
     mkdirSync(at("shared/dir/part"));
     const pod = podOf("shared/dir");
     const volumePath = volumes.setUp(pod).get("v") ?? "";
     const part = { uid: UID, container: "a", index: 0, volumeName: "v", volumePath };
-    const path = volumes.prepareSubPath(pod, { ...part, subPath: "part" });
-    expect(isSame(path, at("shared/dir/part"))).toBe(true);
+    const prepare = () => volumes.prepareSubPath(pod, { ...part, subPath: "part" }, NEVER);
+    expect(isSame(await prepare(), at("shared/dir/part"))).toBe(true);
     rmSync(at("shared/dir/part"), { recursive: true });
     symlinkSync(at("outside"), at("shared/dir/part"));
-    expect(() => volumes.prepareSubPath(pod, { ...part, subPath: "part" })).toThrow(
-      "leads out of the volume",
-    );
+    expect(prepare).toThrow("leads out of the volume");
   });
 });
 

@@ -115,7 +115,7 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
     const part = { ...place, volumePath: paths.get("v") ?? "", subPath: "part" };
     return {
       whole: () => volumes.renewPaths(pod, paths),
-      part: () => volumes.prepareSubPath(pod, part),
+      part: () => volumes.prepareSubPath(pod, part, new AbortController().signal),
     };
   };
   /** What it refuses to set up, a look refuses too. */

@@ -1,0 +1,101 @@
+// Performs: both ends of the process that sets up one volume on a file system that may hang: the agent's question, and the
+// hidden verb that answers it with the same code that sets up any other volume.
+
+import { writeSync } from "node:fs";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { Edges } from "../edges.ts";
+import { ALIVE } from "../host/helper-process.ts";
+import { realMounts } from "../host/mounts.ts";
+import { realFiles } from "../host/real-files.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import { hostPathError } from "../source/policy/host-path-links.ts";
+import type { HostPathConfig } from "../source/policy/host-paths-and-devices.ts";
+import type { AskHelper, VolumeAnswer, VolumeRequest } from "../volume/remote-volumes.ts";
+import { prepareSubPath } from "../volume/sub-path.ts";
+import { Volumes } from "../volume/volume-manager.ts";
+
+interface HelperConfig extends HostPathConfig {
+  readonly claimRoot?: string | undefined;
+  readonly claimRootMustBeMount: boolean;
+}
+
+const STDOUT = 1;
+
+/** Written by the agent, read by its own binary. */
+interface Question {
+  readonly config: HelperConfig;
+  readonly request: VolumeRequest;
+}
+
+export function askVolumeHelper(
+  { runHelper }: Pick<Edges, "runHelper">,
+  config: AgentConfig,
+): AskHelper {
+  const { staticPodPath, stateDir, trustPath, socket, containerRuntimeEndpoint } = config;
+  const { claimRoot, claimRootMustBeMount } = config;
+  const hostPaths = config.mqtt?.podPolicy?.hostPaths;
+  const own: HelperConfig = {
+    staticPodPath,
+    stateDir,
+    trustPath,
+    socket,
+    containerRuntimeEndpoint,
+    claimRoot,
+    claimRootMustBeMount,
+    ...(hostPaths === undefined ? {} : { mqtt: { podPolicy: { hostPaths } } }),
+  };
+  return async (request, signal) => {
+    const question: Question = { config: own, request };
+    return JSON.parse(await runHelper(JSON.stringify(question), signal)) as VolumeAnswer;
+  };
+}
+
+/** The verb: reads a question from standard input and writes its answer to standard output. */
+export async function runVolumeHelper(): Promise<void> {
+  const { config, request } = JSON.parse(await Bun.stdin.text()) as Question;
+  const answer = answerTo(request, config);
+  writeSync(STDOUT, JSON.stringify(answer));
+}
+
+function answerTo(request: VolumeRequest, config: HelperConfig): VolumeAnswer {
+  try {
+    return { path: pathFor(request, config) };
+  } catch (error) {
+    return { error: { reason: reasonOf(error, "FailedMount"), message: messageOf(error) } };
+  }
+}
+
+function pathFor({ pod, claimUser, isJudged, part }: VolumeRequest, config: HelperConfig): string {
+  const files = realFiles();
+  const mounts = realMounts(() => new Map());
+  const { claimRoot, ...more } = config;
+  if (part !== undefined) return prepareSubPath({ ...more, files, mounts }, part);
+  const judge = hostPathError(files, config);
+  const volumes = new Volumes({
+    ...more,
+    ...(claimRoot === undefined ? {} : { claimRoot }),
+    files,
+    mounts,
+    objects: () => DECLARED,
+    claimUser: () => claimUser,
+    hostPathError: () => (isJudged ? judge : undefined),
+  });
+  for (const _ of volumes.shareLargeClaims(pod)) writeSync(STDOUT, ALIVE);
+  const [path] = volumes.setUp(pod).values();
+  if (path === undefined) throw new Error("the volume has no path");
+  // A path that is used as written was not looked at.
+  files.target(path);
+  return path;
+}
+
+/** The agent has found the claim among its objects. */
+const DECLARED: LocalObjects = {
+  configMap: () => undefined,
+  secret: () => undefined,
+  claim: (namespace, name) => ({
+    kind: "PersistentVolumeClaim",
+    metadata: { namespace, name, labels: {}, annotations: {} },
+    accessModes: [],
+  }),
+};

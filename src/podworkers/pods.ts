@@ -184,17 +184,15 @@ export class WorkerRegistry {
   }
 }
 
-/** The rank of a pod when there is not room for all: a pod that runs is not evicted for a new one. */
-export function admissionRank(
-  { cache }: Pick<Pods, "cache">,
-  { uid, pod }: DesiredPod,
-): AdmissionRank {
-  if (cache.get(uid) !== undefined) return 0;
-  const hasOlder = cache
-    .all()
-    .values()
-    .some((other) => nameOf(other) === podName(pod));
-  return hasOlder ? 1 : 2;
+/** Ranks pods when there is not room for all: a pod that runs is not evicted for a new one. As the runtime is now. */
+export function admissionRanks({
+  cache,
+}: Pick<Pods, "cache">): (desired: DesiredPod) => AdmissionRank {
+  const names = new Set([...cache.all().values()].map(nameOf));
+  return ({ uid, pod }) => {
+    if (cache.get(uid) !== undefined) return 0;
+    return names.has(podName(pod)) ? 1 : 2;
+  };
 }
 
 /** Pods that have not ended. */

@@ -71,7 +71,12 @@ export class VirtualClock implements Clock {
       next.run();
       await this.settle();
     }
-    this.#monotonic = end;
+    this.#monotonic = Math.max(this.#monotonic, end);
+  }
+
+  /** Work that takes time: no timer fires before it ends. */
+  spend(ms: number): void {
+    this.#monotonic += ms;
   }
 
   /** The wall clock steps (NTP, a dead RTC battery); monotonic time does not notice. */

@@ -61,6 +61,10 @@ const FIRST_SNAPSHOT_MS = 1000;
 /** Delay of a second look after an event, ms: an event that follows closely may be merged into the first and lost. */
 const RECHECK_MS = 5;
 
+/** A scan of hundreds of files, or one that reads some, ms. */
+const LONG_SCAN_MS = 5;
+const MAX_REST_MS = 1000;
+
 /** The directory as last seen. */
 type DirectorySeen =
   | { readonly type: "Never" }
@@ -105,8 +109,10 @@ export class FileSource {
     let hinted = NO_HINTS;
     try {
       while (!signal.aborted) {
+        const since = this.#options.clock.monotonic();
         this.#scan(hinted);
         if (this.#state !== this.#published && this.#mayPublish()) this.#publish();
+        await this.#rest(since, signal);
         using timer = deadline(this.#options.clock, this.#delay(), signal);
         hinted = this.#sort(await this.#hints.receive(timer.signal));
         this.#wasHinted = hinted !== NO_HINTS;
@@ -115,6 +121,16 @@ export class FileSource {
       this.#watch?.[Symbol.dispose]();
       for (const path of this.#guarded.keys()) this.#stopWaiting(path);
     }
+  }
+
+  /**
+   * After a long scan: lets everything else run for as long as it took, above all the pods of the files so far. Hints
+   * that arrive one by one meanwhile cause one scan.
+   */
+  async #rest(since: Monotonic, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const took = clock.monotonic() - since;
+    if (took >= LONG_SCAN_MS) await clock.sleep(Math.min(took, MAX_REST_MS), signal);
   }
 
   /** A file edited or deleted while the agent was down must not start its old pod until it has settled. */

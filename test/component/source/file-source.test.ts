@@ -133,6 +133,19 @@ describe("more files than are read at once", () => {
     await on.stop();
   });
 
+  test("are listed only half of the time, however many hints arrive", async () => {
+    using on = new ManifestDirectory();
+    on.listingMs = 25;
+    await on.start();
+    const before = on.lists;
+    for (let hint = 0; hint < 500; hint += 1) {
+      await on.hint({ type: "Unknown" });
+      await on.clock.advance(1);
+    }
+    expect(on.lists - before).toBeLessThanOrEqual(25);
+    await on.stop();
+  });
+
   test("large ones are fewer at once", async () => {
     using on = new ManifestDirectory();
     await on.start();

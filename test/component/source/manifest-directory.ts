@@ -80,6 +80,10 @@ export class ManifestDirectory implements Disposable {
   /** Paths in the order they were read. */
   readonly reads: string[] = [];
   readonly log: string[] = [];
+  /** Times that the directory was listed. */
+  lists = 0;
+  /** Time that listing takes. */
+  listingMs = 0;
   /** Hints whose wake-up was dropped. */
   readonly unheard: DirectoryHint[] = [];
   source: FileSource | undefined;
@@ -190,6 +194,11 @@ export class ManifestDirectory implements Disposable {
     const real = realFiles();
     return {
       ...real,
+      list: (directory) => {
+        this.lists += 1;
+        this.clock.spend(this.listingMs);
+        return real.list(directory);
+      },
       read: (path, maxBytes) => {
         this.reads.push(path.slice(this.directory.length + 1));
         return real.read(path, maxBytes);

@@ -40,7 +40,7 @@ import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { askVolumeHelper } from "./volume-helper.ts";
-import { isStatic } from "../source/object-access.ts";
+import { isStatic } from "../api/pod/labels.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
 import type { ClaimUser } from "../volume/claim-directory.ts";
 import { downwardFiles } from "../volume/projection.ts";
@@ -229,6 +229,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     ensureImage: imageEnsurer({
       ...options,
       objects,
+      isOfFile: (pod) => !isOfDocument(knownAs(pod, options)),
       pinned: (uid, container) => rollouts.imageOf(uid, container),
       ledger: options.images,
     }),

@@ -21,13 +21,15 @@ export interface ImagesOptions {
   readonly record: RecordEvent;
   /** What the pod may read. */
   readonly objects: (pod: Pod) => LocalObjects;
+  /** Whether the pod comes from a file. */
+  readonly isOfFile: (pod: Pod) => boolean;
   /** The runtime's name of the image that this container must run, and no other; undefined = as in its spec. */
   readonly pinned: (uid: PodUID, container: string) => string | undefined;
   readonly ledger: ImageLedger;
 }
 
 export function imageEnsurer(options: ImagesOptions): EnsureImage {
-  const { edges, record, objects, ledger } = options;
+  const { edges, record, objects, ledger, isOfFile } = options;
   const puller = new ImagePuller(edges);
   const credentials = (pod: Pod, reference: ImageReference): readonly PullCredentials[] => {
     const { secrets, unusable } = pullSecretsOf(pod, objects(pod));
@@ -42,6 +44,7 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
     return puller.ensure(image, imagePullPolicy, {
       signal,
       isStrict: pullsStrictly(pod),
+      isOfFile: isOfFile(pod),
       record: (event) => record(containerEvent(pod, name, event)),
       credentials: (reference) => credentials(pod, reference),
     });

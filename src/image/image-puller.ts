@@ -28,6 +28,8 @@ export interface EnsureOptions {
   readonly signal: AbortSignal;
   /** No local image is used while the registry cannot be reached. */
   readonly isStrict?: boolean;
+  /** Pulls for pods of files have places, back-off and pulls of their own: those of documents do not delay them. */
+  readonly isOfFile?: boolean;
   /** Called for each event, also by every caller that shares a pull. Must not throw. */
   readonly record?: (event: EventContent) => void;
   /** Credentials for the registry, looked up before a pull and tried in turn; none = anonymous. */
@@ -70,7 +72,10 @@ interface Pull {
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #places = new Limiter(MAX_PARALLEL);
+  readonly #places = {
+    documents: new Limiter(MAX_PARALLEL),
+    files: new Limiter(MAX_PARALLEL),
+  };
   readonly #lookups = new SharedCalls<FoundImage | undefined>();
   readonly #pulls = new SharedCalls<DonePull>();
   readonly #failed = new Map<string, Failed>();
@@ -176,12 +181,13 @@ export class ImagePuller {
   }
 
   async #pull(
-    { reference, image }: Wanted,
+    { reference, image, isOfFile = false }: Wanted,
     { key, credentials }: Pull,
     signal: AbortSignal,
   ): Promise<DonePull> {
     const { clock, log } = this.#options;
-    return this.#places.run(async () => {
+    const places = isOfFile ? this.#places.files : this.#places.documents;
+    return places.run(async () => {
       signal.throwIfAborted();
       const start = clock.monotonic();
       log.info("pulling image", { image });
@@ -227,10 +233,10 @@ export class ImagePuller {
   }
 }
 
-function pullOf({ key, reference, credentials }: Wanted): Pull {
+function pullOf({ key, reference, credentials, isOfFile = false }: Wanted): Pull {
   const fitting = credentials?.(reference) ?? [];
   const suffix = fitting.length === 0 ? "" : ` ${JSON.stringify(fitting)}`;
-  return { key: `${key}${suffix}`, credentials: fitting };
+  return { key: `${isOfFile ? "file " : ""}${key}${suffix}`, credentials: fitting };
 }
 
 function present(

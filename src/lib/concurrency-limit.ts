@@ -1,7 +1,8 @@
-// Performs: at most `limit` calls at once, first come first served.
+// Performs: at most `limit` calls at once, first come first served among those of one urgency.
 
 export class Limiter {
   readonly #limit: number;
+  readonly #urgent: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
   #taken = 0;
 
@@ -9,17 +10,18 @@ export class Limiter {
     this.#limit = limit;
   }
 
-  /** Runs `work` when a place is free; returns or throws what `work` does. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` when a place is free; returns or throws what `work` does. What is urgent goes before all that is not. */
+  async run<T>(work: () => Promise<T>, isUrgent = false): Promise<T> {
     if (this.#taken >= this.#limit) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      const queue = isUrgent ? this.#urgent : this.#waiting;
+      await new Promise<void>((resolve) => queue.push(resolve));
     } else {
       this.#taken += 1;
     }
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#urgent.shift() ?? this.#waiting.shift();
       // The place passes on without becoming free, so no other call can take it in between.
       if (next === undefined) this.#taken -= 1;
       else next();

@@ -1,5 +1,6 @@
 // Performs: single actions on one pod in the runtime. kubelet: kuberuntime manager
 
+import { isStatic } from "../api/pod/labels.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import {
   normal,
@@ -154,7 +155,7 @@ export class PodRuntime {
         input.signal.throwIfAborted();
         configs.prepareCgroup(desired);
         return cri.runPodSandbox({ config, runtimeHandler });
-      });
+      }, isStatic(desired.source));
       await this.#settleCgroup(desired, id);
       return { id, ...life, ips: once(() => this.#addresses(id)), config };
     } catch (error) {

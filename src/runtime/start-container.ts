@@ -1,5 +1,6 @@
 // Performs: creates and starts one container of a pod from its draft, and runs its postStart hook. kubelet: startContainer
 
+import { isStatic } from "../api/pod/labels.ts";
 import {
   containerEvent,
   normal,
@@ -94,7 +95,8 @@ export class ContainerStarter {
     // Errors surface in #createAndStart; this avoids an unhandled rejection.
     settled.catch(() => undefined);
     const creation = { draft, sandbox, input, settled };
-    const id = await creating.run(() => this.#create(creation));
+    const isUrgent = isStatic(input.desired.source);
+    const id = await creating.run(() => this.#create(creation), isUrgent);
     await this.#postStart(id, creation);
   }
 

@@ -1,6 +1,8 @@
 // Which pods may use which objects: an unsigned document must not read objects that only the node's files declare.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import { isStatic } from "../api/pod/labels.ts";
+export { isStatic } from "../api/pod/labels.ts";
 import type { DesiredObject } from "../api/v1/object/local-object.ts";
 
 /** The pod that reads. */
@@ -18,9 +20,4 @@ export function mayUse({ source: reader, signed }: Reader, desired: DesiredObjec
 /** Whether pods of `reader` may read any objects of `source`: static pods read no objects of documents. */
 export function listensTo(reader: SourceName, source: SourceName): boolean {
   return !isStatic(reader) || isStatic(source);
-}
-
-/** Of the node's files: what an unsigned document contains must not reach such pods. */
-export function isStatic(source: SourceName): boolean {
-  return source === "file" || source === "http";
 }

@@ -7,7 +7,8 @@ import {
   objectsBy,
 } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentities } from "../api/pod/node-config-map.ts";
-import { isStatic, mayUse, type Reader } from "./object-access.ts";
+import { isStatic } from "../api/pod/labels.ts";
+import { mayUse, type Reader } from "./object-access.ts";
 import { isSameList, sameValue } from "../lib/compare.ts";
 
 export class ObjectIndex {

@@ -53,6 +53,11 @@ export function isSourceName(value: unknown): value is SourceName {
   return ["file", "http", "mqtt:node"].includes(value) || value.startsWith("mqtt:group/");
 }
 
+/** Of the node's files: what a document contains must not reach such pods, and waits for them. */
+export function isStatic(source: SourceName): boolean {
+  return source === "file" || source === "http";
+}
+
 /** The pod to which a sandbox or container belongs, from its labels. */
 export interface RuntimeIdentity {
   readonly uid: string;

@@ -6,7 +6,7 @@ import type { SourceName } from "../../api/pod/labels.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../api/v1/scheduling.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { isStatic } from "../object-access.ts";
+import { isStatic } from "../../api/pod/labels.ts";
 
 export type NodeLabels = Readonly<Record<string, string>>;
 

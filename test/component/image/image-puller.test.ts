@@ -78,6 +78,31 @@ class World {
   }
 }
 
+describe("pods of files", () => {
+  const of = (world: World, image: string, isOfFile: boolean): Promise<EnsuredImage> =>
+    world.puller.ensure(image, "IfNotPresent", { signal: new AbortController().signal, isOfFile });
+
+  test("do not wait for the pulls of documents, however many", async () => {
+    const world = new World({ latencyMs: { pullImage: 60_000 } });
+    const documents = ["a", "b", "c", "d", "e", "f", "g"].map((name) =>
+      of(world, `r.test/${name}:1`, false),
+    );
+    await world.clock.settle();
+    const file = of(world, IMAGE, true);
+    await world.clock.advance(60_000);
+    expect((await file).how).toBe("Pulled");
+    await world.clock.advance(120_000);
+    await Promise.all(documents);
+  });
+
+  test("neither share the pull of a document nor wait for its back-off", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NO_REGISTRY);
+    await of(world, IMAGE, false).catch(() => undefined);
+    expect((await of(world, IMAGE, true)).how).toBe("Pulled");
+  });
+});
+
 function idOf(image: string): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(image).digest("hex")}`;
 }

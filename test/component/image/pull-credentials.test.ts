@@ -40,6 +40,7 @@ class World {
     },
     record: (event) => void this.events.push(event),
     objects: () => localObjects(this.written),
+    isOfFile: () => false,
     pinned: () => undefined,
     ledger: new ImageLedger(() => 0),
   });

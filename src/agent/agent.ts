@@ -17,7 +17,7 @@ import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
 import { IdleMemory } from "../node/idle-memory.ts";
-import { NodeAddresses } from "../node/node-facts.ts";
+import { NodeAddresses, nodeInfo } from "../node/node-facts.ts";
 import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
 import { NotAdmitted } from "../node/not-admitted.ts";
 import { Redactor } from "../node/redact.ts";
@@ -124,6 +124,8 @@ export class Agent {
       record,
       guard,
       onPodChanged: loop.podChanged,
+      room: () => ({ node: nodeInfo(own), desired: desired.state }),
+      onPreempted: loop.roomChanged,
       onPodGone: () => {
         if (loop.hasApplied) rollouts.forgetGone();
         if (desired.state.held.size > 0) loop.roomChanged();

@@ -5,7 +5,7 @@ import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/pull-results.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { nodeIdentity, nodeInfo, type NodeFactsOptions } from "../node/node-facts.ts";
-import { admissionRanks, type Pods } from "../podworkers/pods.ts";
+import { admissionRanks, takesNoRoom, type Pods } from "../podworkers/pods.ts";
 import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { DesiredPods } from "../source/desired-pods.ts";
@@ -53,9 +53,9 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     written,
     mergeOptions: () => ({
       node: nodeInfo(options),
-      admissionRank: admissionRanks(pods),
+      admissionRank: admissionRanks(pods, edges.store.removals.all()),
       occupants: pods.workers.desiredPods(),
-      isOver: (uid) => pods.statuses.isOver(uid),
+      isOver: (uid) => takesNoRoom(pods, uid),
       groupPriorities: new Map(fleet().groups.map((one) => [one.name, one.priority])),
     }),
     rollouts,

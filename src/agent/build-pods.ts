@@ -13,7 +13,7 @@ import { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-replacement.ts";
 import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
-import { PodWorkers } from "../podworkers/pod-workers.ts";
+import { PodWorkers, type PodWorkersOptions } from "../podworkers/pod-workers.ts";
 import { type Pods, activePods } from "../podworkers/pods.ts";
 import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
 import type { ProbeExec } from "../prober/run-probe.ts";
@@ -65,7 +65,8 @@ export function buildLifecycle({ edges, config, ...own }: LifecycleOptions): Pod
 export interface PodsOptions
   extends
     LifecycleOptions,
-    Pick<PodReplacementOptions, "requireConfig" | "isHeld">,
+    Pick<PodReplacementOptions, "requireConfig" | "isHeld" | "room">,
+    Pick<PodWorkersOptions, "onPreempted">,
     Pick<ActionPerformerOptions, "network">,
     Pick<StatusPublisherOptions, "addresses" | "desired" | "onStatusChanged" | "onPodGone"> {
   readonly lifecycle: PodLifecycle;
@@ -128,6 +129,8 @@ export function buildPods(options: PodsOptions): PodRunner {
     fetchImages,
     isHeld: options.isHeld,
     requireConfig: options.requireConfig,
+    room: options.room,
+    onPreempted: options.onPreempted,
     cleanup,
     onChange: (uid) => {
       const isGone = !workers.has(uid);

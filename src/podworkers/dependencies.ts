@@ -1,6 +1,8 @@
 // Decides whether a pod must wait for others before it starts (annotation agent/depends-on). A dependency that is lost
 // later stops nothing: a pod that has begun in this boot is not checked again.
 
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { isStatic } from "../api/pod/labels.ts";
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
 import { isConditionTrue } from "../api/pod/pod-summary.ts";
@@ -14,6 +16,8 @@ export interface DependencyView {
   readonly pod: (name: string) => Pod | undefined;
   /** Of the pod that runs under the name. */
   readonly status: (name: string) => PodStatus | undefined;
+  /** Whether a pod of this name is on the node that does not count; absent = every pod counts. */
+  readonly isIgnored?: (name: string) => boolean;
 }
 
 /** The first reason to wait as a sentence; undefined = the pod may start. */
@@ -36,12 +40,23 @@ export function hasBegun(observed: ObservedPod | undefined, bootId: string): boo
   );
 }
 
+/** Whether a pod that `own` depends on may be `other`: an unsigned document starts no pod of a file. */
+export function countsFor(
+  own: Pick<DesiredPod, "source">,
+  other: Pick<DesiredPod, "source" | "signed">,
+): boolean {
+  return !isStatic(own.source) || isStatic(other.source) || other.signed === true;
+}
+
 function unmet(dependency: Dependency, view: DependencyView): string | undefined {
   const name = nameOf(dependency);
   const status = view.status(name);
   if (status !== undefined && isMet(dependency.state, status)) return undefined;
-  if (view.pod(name) === undefined && status === undefined)
+  if (view.pod(name) === undefined && status === undefined) {
+    if (view.isIgnored?.(name) === true)
+      return `waiting for pod ${name} of a file or of a signed document; an unsigned document declares the one on this node, and starts no pod of a file`;
     return `waiting for pod ${name}, which is not on this node`;
+  }
   const now = status?.phase ?? "Pending";
   return `waiting for pod ${name} to be ${dependency.state}; it is ${now}`;
 }

@@ -39,19 +39,23 @@ export function planWorkers(input: PlanInput): WorkerPlan {
   const wanted = new Set(desired.pods.map(({ uid }) => uid));
   const names = new Set(desired.pods.map(({ pod }) => nameOf(pod.metadata)));
 
-  /** Only its own source can orphan a pod, once it has synced; a name that is desired has a successor. */
+  const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
+
+  /**
+   * Only its own source can orphan a pod, once it has synced; a name that is desired has a successor. Under a held name what
+   * runs goes on, and what has not begun does not begin.
+   */
   const isOrphan = (pod: PodIdentity, source: SourceName | undefined): boolean =>
     !wanted.has(pod.uid) &&
     !names.has(nameOf(pod)) &&
-    !desired.held.has(nameOf(pod)) &&
+    !(desired.held.has(nameOf(pod)) && sources.has(pod.uid)) &&
     source !== undefined &&
     desired.ready.has(source);
 
   const settle = removals.filter(({ uid }) => !working.has(uid));
-  const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
-  // A replaced pod that still stops becomes deleted when its name is removed too: its logs are not kept.
+  // A pod that still stops becomes deleted when its name is removed too: its logs are not kept.
   const drop = workers
-    .filter(({ removal }) => removal === undefined || removal.why === "Replaced")
+    .filter(({ removal }) => removal?.why !== "Deleted")
     .filter((worker) => isOrphan(worker, worker.desired?.source ?? sources.get(worker.uid)))
     .map(deleted);
   const orphans = observed

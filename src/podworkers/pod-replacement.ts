@@ -2,18 +2,22 @@
 // Records why a pod waits.
 
 import type { DesiredPod, DesiredState, Removal } from "../api/pod/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import { podEvent, warning, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
-import { hasBegun, unmetDependency, type DependencyView } from "./dependencies.ts";
-import { mayReplace, nameOf } from "./plan-workers.ts";
+import { countsFor, hasBegun, unmetDependency, type DependencyView } from "./dependencies.ts";
+import { isStatic } from "../api/pod/labels.ts";
+import { declaredBy } from "../source/rejections.ts";
+import { GRACE_BEFORE_FILES_SECONDS, mustMakeRoom, type RoomFacts } from "./make-room.ts";
+import { mayReplace, nameOf, type PodIdentity } from "./plan-workers.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {
   DEPENDENCY,
   PULLING,
   STOPPING,
+  takesNoRoom,
   type Pods,
   type WhyPending,
   type WorkerRegistry,
@@ -33,6 +37,8 @@ export interface PodReplacementOptions {
   readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   /** Writes the removals to the database and starts them. */
   readonly remove: (removals: readonly Removal[]) => void;
+  /** The node, which limits what runs on it side by side; absent = it takes every pod. */
+  readonly room?: (() => Pick<RoomFacts, "node" | "desired">) | undefined;
   readonly syncer: Pick<PodSyncer, "publishCached">;
   readonly guard: WorkGuard;
   readonly onChange: (uid: PodUID) => void;
@@ -40,6 +46,10 @@ export interface PodReplacementOptions {
 
 /** Resolves when all images of the pod are on this node. */
 export type FetchImages = (pod: Pod, signal: AbortSignal) => Promise<void>;
+
+function removalOf({ uid, namespace, name }: PodIdentity, why: Removal["why"]): Removal {
+  return { uid, namespace, name, why };
+}
 
 const NOT_SYNCED = {
   reason: "SourceNotReady",
@@ -79,7 +89,7 @@ export class PodReplacement {
   async #clearOthers(own: PodWorker, signal: AbortSignal): Promise<boolean> {
     if (!this.#workers.isCurrent(own)) return this.#workers.exists(own) && !this.#mustWait(own);
     if (this.#mustWait(own)) return false;
-    const others = this.#others(own);
+    const others = [...this.#others(own), ...this.#inTheWay(own)];
     if (others.length === 0) {
       this.#workers.clearPending(own.uid);
       return true;
@@ -101,16 +111,7 @@ export class PodReplacement {
       this.#setPending(own, HELD);
       return false;
     }
-    this.#setPending(own, STOPPING);
-    const running = this.#others(own);
-    this.#options.remove(
-      running
-        .filter(({ uid }) => this.#workers.get(uid)?.removal === undefined)
-        .map(({ uid, namespace, name }) => ({ uid, namespace, name, why: "Replaced" })),
-    );
-    const ends = running.map(({ uid }) => this.#workers.get(uid)?.gone ?? Promise.resolve());
-    await Promise.race([Promise.all(ends), aborted(signal)]);
-    this.#workers.clearPending(own.uid);
+    await this.#endOthers(own, signal);
     return !signal.aborted && this.#workers.isCurrent(own);
   }
 
@@ -136,12 +137,74 @@ export class PodReplacement {
     return true;
   }
 
+  /** Stops the older pods of the name, and those in the way of a pod of a file. */
+  async #endOthers(own: PodWorker, signal: AbortSignal): Promise<void> {
+    const older = this.#others(own);
+    const inTheWay = this.#inTheWay(own);
+    this.#setPending(own, STOPPING);
+    if (inTheWay.length > 0) this.#notePreempting(own, inTheWay);
+    const stays = ({ uid }: PodIdentity): boolean => this.#workers.get(uid)?.removal === undefined;
+    this.#options.remove([
+      ...older.filter(stays).map((one) => removalOf(one, "Replaced")),
+      ...inTheWay.filter(stays).map((one) => removalOf(one, "Preempted")),
+    ]);
+    const ending = [...older, ...inTheWay].flatMap(({ uid }) => this.#workers.get(uid) ?? []);
+    for (const worker of ending) this.#hurry(worker, own);
+    await Promise.race([Promise.all(ending.map(({ gone }) => gone)), aborted(signal)]);
+    if (inTheWay.length > 0) own.syncState.forgetPodFailure();
+    this.#workers.clearPending(own.uid);
+  }
+
+  /** Pods of other names that a pod of a file needs to be gone before it starts. */
+  #inTheWay(own: PodWorker): readonly PodWorker[] {
+    const { room, pods } = this.#options;
+    if (own.desired === undefined || room === undefined || this.#workers.exists(own)) return [];
+    const others = this.#workers.list().filter((other) => other !== own && !other.isGone);
+    const isOver = (uid: PodUID): boolean => takesNoRoom(pods, uid);
+    const facts = { ...room(), workers: others, isOver };
+    const uids = new Set(mustMakeRoom(own.desired, facts));
+    return others.filter(({ uid }) => uids.has(uid));
+  }
+
+  /** A pod of a file waits no longer for one of a document than the node's own limit. */
+  #hurry(other: PodWorker, own: Pick<PodWorker, "desired">): void {
+    if (own.desired === undefined || !isStatic(own.desired.source)) return;
+    const source = other.desired?.source ?? this.#options.pods.cache.get(other.uid)?.source;
+    if (source !== undefined && !isStatic(source)) other.shortenGrace(GRACE_BEFORE_FILES_SECONDS);
+  }
+
+  /** A life of this UID that a document began, and that still ends, delays a file's pod no longer than the node's limit. */
+  hurryOldLife(desired: DesiredPod): void {
+    const worker = this.#workers.get(desired.uid);
+    if (worker?.removal !== undefined) this.#hurry(worker, { desired });
+  }
+
+  #notePreempting(own: PodWorker, others: readonly PodWorker[]): void {
+    const { record, syncer } = this.#options;
+    const { desired } = own;
+    if (desired === undefined) return;
+    const names = others.map(nameOf).join(", ");
+    const message = `waiting for ${names} to stop: pods of files come first`;
+    own.syncState.notePodFailure(desired.pod, new AgentError({ reason: STOPPING.reason, message }));
+    syncer.publishCached(desired, own.syncState);
+    for (const other of others.filter(({ removal }) => removal === undefined))
+      record(
+        podEvent(
+          other,
+          warning(
+            "Preempting",
+            `Preempted in order to admit pod ${nameOf(own)} of ${declaredBy(desired)}`,
+          ),
+        ),
+      );
+  }
+
   /** A pod that has not begun in this boot waits for its dependencies; until then the pod that runs under its name runs on. */
   #mustWait(own: PodWorker): boolean {
     const { pods, bootId, record, syncer } = this.#options;
     const { desired } = own;
     if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId)) return false;
-    const message = unmetDependency(desired.pod, this.#dependencies());
+    const message = unmetDependency(desired.pod, this.#dependencies(desired));
     if (message === undefined) {
       if (this.#workers.pending(own.uid)?.reason !== DEPENDENCY) return false;
       this.#workers.clearPending(own.uid);
@@ -155,14 +218,21 @@ export class PodReplacement {
     return true;
   }
 
-  #dependencies(): DependencyView {
+  #dependencies(own: DesiredPod): DependencyView {
     const { workers, statuses } = this.#options.pods;
+    const counts = (other: DesiredPod | undefined): boolean =>
+      other !== undefined && countsFor(own, other);
     return {
-      pod: (name) => workers.desired(name)?.pod,
+      pod: (name) => {
+        const wanted = workers.desired(name);
+        return counts(wanted) ? wanted?.pod : undefined;
+      },
+      isIgnored: (name) => workers.desired(name) !== undefined,
       status: (name) => {
         const running = workers
           .list()
-          .filter((worker) => nameOf(worker) === name && worker.removal === undefined);
+          .filter((worker) => nameOf(worker) === name && worker.removal === undefined)
+          .filter((worker) => counts(worker.desired));
         // While a successor waits, the pod that runs counts.
         const shown = running.find((worker) => this.#workers.exists(worker)) ?? running[0];
         return shown === undefined ? undefined : statuses.status(shown.uid);

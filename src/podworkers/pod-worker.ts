@@ -49,7 +49,8 @@ export class PodWorker {
   readonly #backoff: SyncBackoff;
   #isActing = false;
   #removedAt: number | undefined;
-  /** A shortened grace period is kept in memory only: a restart of the agent forgets it. */
+  #isGone = false;
+  /** A shortened grace period is kept in memory only: after a restart the pod that waits for this one shortens it again. */
   readonly #grace: GracePeriod;
 
   constructor(options: PodWorkerOptions) {
@@ -63,11 +64,19 @@ export class PodWorker {
     this.#grace = new GracePeriod(options.desired?.pod.spec.terminationGracePeriodSeconds);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.gone = promise;
-    this.#resolveGone = resolve;
+    this.#resolveGone = () => {
+      this.#isGone = true;
+      resolve();
+    };
   }
 
   get phase(): WorkerPhase {
     return this.#phase;
+  }
+
+  /** Whether `gone` has resolved. */
+  get isGone(): boolean {
+    return this.#isGone;
   }
 
   get desired(): DesiredPod | undefined {

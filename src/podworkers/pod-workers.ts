@@ -21,7 +21,7 @@ import { PodReplacement, type PodReplacementOptions } from "./pod-replacement.ts
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { WorkerRegistry } from "./pods.ts";
 
-interface PodWorkersOptions
+export interface PodWorkersOptions
   extends
     Omit<PodReplacementOptions, "remove" | "syncer">,
     Pick<Edges, "clock" | "random" | "log"> {
@@ -36,6 +36,8 @@ interface PodWorkersOptions
   readonly cleanup: Pick<PodCleanup, "beginLife">;
   /** A worker was added, removed, or waits for something else. */
   readonly onChange: (uid: PodUID) => void;
+  /** Pods were told to make room: the merge refuses them. */
+  readonly onPreempted: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -67,8 +69,12 @@ export class PodWorkers {
       removals: this.#options.removals.all(),
     });
     this.#remove(removals);
+    for (const pod of desired.pods) this.#replacement.hurryOldLife(pod);
     for (const pod of starts) this.#start(pod);
     for (const pod of updates) this.#workers.get(pod.uid)?.update(pod);
+    // What has made room shows for which pod, as the merge by now says.
+    for (const worker of this.#workers.list())
+      if (worker.removal?.why === "Preempted") worker.publishStatus();
     // Pods that wait, and pods that share their name with another, must sync again.
     const workers = this.#workers.list();
     const others = [
@@ -104,6 +110,20 @@ export class PodWorkers {
       worker.remove(removal);
       this.#options.onChange(removal.uid);
     }
+    const preempted = fresh.filter(({ why }) => why === "Preempted");
+    if (preempted.length > 0) this.#forgo(preempted);
+  }
+
+  /** Until the next merge refuses them: a pod that has made room must not begin its next life at its end. */
+  #forgo(preempted: readonly Removal[]): void {
+    const names = new Set(preempted.map(nameOf));
+    this.#desired = {
+      ...this.#desired,
+      pods: this.#desired.pods.filter(({ pod }) => !names.has(nameOf(pod.metadata))),
+      held: new Set([...this.#desired.held, ...names]),
+    };
+    this.#replacement.update(this.#desired);
+    this.#options.onPreempted();
   }
 
   #begin(pod: PodIdentity, desired: DesiredPod | undefined): PodWorker {

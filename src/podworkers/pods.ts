@@ -3,8 +3,10 @@
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import type { AdmissionRank } from "../source/admission/admission.ts";
+import { isStatic, type SourceName } from "../api/pod/labels.ts";
 import { StatusManager } from "../status/status-manager.ts";
 import { nameOf } from "./plan-workers.ts";
 import type { PodWorker } from "./pod-worker.ts";
@@ -184,15 +186,40 @@ export class WorkerRegistry {
   }
 }
 
-/** Ranks pods when there is not room for all: a pod that runs is not evicted for a new one. As the runtime is now. */
-export function admissionRanks({
-  cache,
-}: Pick<Pods, "cache">): (desired: DesiredPod) => AdmissionRank {
-  const names = new Set([...cache.all().values()].map(nameOf));
-  return ({ uid, pod }) => {
-    if (cache.get(uid) !== undefined) return 0;
-    return names.has(podName(pod)) ? 1 : 2;
+/**
+ * Ranks pods when there is not room for all: a pod that runs is not evicted for a new one of the same kind of source. What is
+ * being removed has no claim to its place, and a pod of a file inherits none from a document. As the runtime is now.
+ */
+export function admissionRanks(
+  { cache, workers }: Pick<Pods, "cache" | "workers">,
+  removals: readonly Removal[],
+): (desired: DesiredPod) => AdmissionRank {
+  const why = new Map(removals.map((removal) => [removal.uid, removal.why]));
+  const byName = Map.groupBy(cache.all().values(), nameOf);
+  const counts = (observed: ObservedPod, source: SourceName): boolean => {
+    const known = workers.get(observed.uid)?.desired?.source ?? observed.source;
+    return !isStatic(source) || known === undefined || isStatic(known);
   };
+  return ({ uid, pod, source }) => {
+    const own = cache.get(uid);
+    if (own !== undefined && !why.has(uid) && counts(own, source)) return 0;
+    const hasOlder = (byName.get(podName(pod)) ?? []).some(
+      (other) =>
+        other.uid !== uid &&
+        (why.get(other.uid) ?? "Replaced") === "Replaced" &&
+        counts(other, source),
+    );
+    return hasOlder ? 1 : 2;
+  };
+}
+
+/** Whether the pod has ended for good and nothing of it runs: a failed pod takes its room until it has stopped. */
+export function takesNoRoom(
+  { cache, statuses }: Pick<Pods, "cache" | "statuses">,
+  uid: PodUID,
+): boolean {
+  const containers = cache.get(uid)?.containers ?? [];
+  return statuses.isOver(uid) && containers.every(({ state }) => state !== "Running");
 }
 
 /** Pods that have not ended. */

@@ -72,7 +72,7 @@ export class StatusPublisher {
   }
 }
 
-/** The pod is still wanted, but a pod of a higher-ranking source has taken its host port. k8s: DisruptionTarget */
+/** The pod is still wanted, but a pod of a higher-ranking source has taken its host port or its room. k8s: DisruptionTarget */
 export function disruptionOf(
   { pod, source }: DesiredPod,
   rejected: readonly Rejection[],
@@ -80,7 +80,7 @@ export function disruptionOf(
   const { namespace, name } = pod.metadata;
   const why = rejected.find(
     (one) =>
-      one.code === "HostPortConflict" &&
+      /^(?:HostPortConflict|OutOf.+)$/.test(one.code) &&
       one.source === source &&
       one.namespace === namespace &&
       one.name === name,

@@ -271,6 +271,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     desired: { state: NOTHING_DESIRED },
     onStatusChanged: options.onStatusChanged ?? (() => undefined),
     onPodGone: () => undefined,
+    onPreempted: () => undefined,
     signal: stop.signal,
   });
   const kill = (): void => {

@@ -21,6 +21,7 @@ import { openStore, simFiles } from "./sim-disk.ts";
 import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
 import type { SimMounts } from "./sim-mounts.ts";
 import { overheard, simNetwork, type Knock } from "./sim-network.ts";
+import { NODE_CPUS } from "./sim-room.ts";
 import type { SimSetup } from "./sim-specs.ts";
 import { NODE, sha256 } from "./sim-manifest.ts";
 import type { VolumePlace } from "./sim-volumes.ts";
@@ -62,7 +63,7 @@ const MACHINE: Edges["machine"] = {
   machineId: "0123456789abcdef0123456789abcdef",
   serial: "",
   mac: "02:00:00:00:00:01",
-  cpus: 4,
+  cpus: NODE_CPUS,
   memoryBytes: 4 * 1024 ** 3,
   hugePages: {},
   storageBytes: 32 * 1024 ** 3,
@@ -169,6 +170,12 @@ export class SimAgent {
 
   get facts(): Agent["facts"] {
     return this.#agent.facts;
+  }
+
+  /** What it shows, without the pods that are not admitted: those have no life yet. */
+  shown(): ReturnType<Agent["facts"]["pods"]> {
+    const refused = new Set(this.desired.notAdmitted.map(({ desired }) => desired.uid));
+    return this.facts.pods().filter(({ pod }) => !refused.has(pod.metadata.uid));
   }
 
   /** What it has taken in of its sources' words so far, merged. */

@@ -6,6 +6,7 @@ import { restartsMs } from "./sim-final-scenes.ts";
 import { instances, type Instance } from "./sim-instances.ts";
 import { OBJECTS, type ObjectName } from "./sim-objects.ts";
 import { refsOf, requiredBy } from "./sim-rendering.ts";
+import { fitTogether } from "./sim-room.ts";
 import { NAMES, type SimSpec } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -21,6 +22,7 @@ export async function startsBlind(world: SimWorld): Promise<string | undefined> 
   const { clock } = world.machine;
   const found = optionalReader(world);
   if (found === undefined) return undefined;
+  if (world.desired().some((other) => !fitTogether(other, found.spec))) return undefined;
   await isAskedFor(world, found);
   const wrong = wrongPods(world);
   if (wrong !== undefined) return wrong;

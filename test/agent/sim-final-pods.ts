@@ -73,6 +73,8 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
   if (dependsOn === undefined) return false;
   const other = world.desired().find((one) => one.name === dependsOn.name);
   if (other === undefined || other.dependsOn?.name === name) return true;
+  const isUntrusted = world.readerOf(other) === "mqtt" && world.trust === undefined;
+  if (world.readerOf(spec) === "file" && isUntrusted) return true;
   const shown = world.agent?.facts.pods().find(({ pod }) => pod.metadata.uid === other.uid);
   const { phase, conditions = [] } = shown?.status ?? {};
   if (dependsOn.state === "Running") return phase !== "Running" && phase !== "Succeeded";
@@ -82,7 +84,7 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
 /** Names under which an old pod may run on, because the new one waits. */
 function undecided(world: SimWorld): ReadonlySet<string> {
   const waiting = world.desired().filter((spec) => waits(world, spec));
-  return new Set(waiting.map(({ name }) => name));
+  return new Set([...waiting, ...world.refused()].map(({ name }) => name));
 }
 
 export function wrongBooks(world: SimWorld, agent: SimAgent): string | undefined {

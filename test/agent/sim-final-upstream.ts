@@ -38,7 +38,7 @@ function wrongReport(world: SimWorld, agent: SimAgent): string | undefined {
   if (reported === undefined) return "nothing is reported";
   if (reported.incarnation !== agent.store.incarnation.id)
     return "the report is of another incarnation";
-  const shown = agent.facts.pods();
+  const shown = agent.shown();
   const lines = new Map(reported.pods.map((line) => [line.uid, line]));
   for (const { pod, status } of shown) {
     const line = lines.get(pod.metadata.uid);
@@ -61,7 +61,9 @@ function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): st
   if (ack?.generation !== accepted.generation || ack.digest !== accepted.digest)
     return `the report acknowledges generation ${ack?.generation}, not ${accepted.generation}`;
   if (ack.phase === "RolledBack") return world.rollouts.wrongRollback(ack, NAMES);
-  const shown = agent.facts.pods();
+  const shown = agent.shown();
+  if (world.refused().some((spec) => world.readerOf(spec) === "mqtt"))
+    return ack.code === 200 ? "a document with a refused pod is called Healthy" : undefined;
   // One that waits for another is on its way for ever.
   if (shown.some(({ pendingUpdate }) => pendingUpdate !== undefined)) return undefined;
   const own = shown.filter(({ source }) => source === "mqtt:node");
@@ -80,7 +82,7 @@ function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): st
 }
 
 function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
-  const shown = agent.facts.pods();
+  const shown = agent.shown();
   const wanted = shown.map(({ pod }) => TOPIC.pod(pod.metadata.name)).toSorted();
   const all = world.machine.broker.retainedTopics(TOPIC.pods);
   // What nobody knows of any more stays; the report does not list it.

@@ -41,7 +41,7 @@ const AWAY_MS = 3_000;
 /** With its jitter. */
 const RELIST_MS = 66_000;
 /** The longest of sim-specs. */
-const GRACE_MS = 30_000;
+const GRACE_MS = 40_000;
 const DEADLINE_MS = 450_000;
 
 /** Lets the world recover, then idle; the first thing that is wrong. */
@@ -61,6 +61,9 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     (await wrongGarbage(world));
   if (wrong !== undefined) return wrong;
   const restless = await idles(world, agent, true);
+  // The scenes below take pods away for a moment, and those that had no room would begin.
+  if (world.isCrowded())
+    return restless ?? wrongPods(world) ?? (await lingers(world)) ?? world.judge.violation;
   return (
     restless ??
     world.judge.violation ??

@@ -8,6 +8,7 @@ import type { OrderJudge } from "./sim-judge-orders.ts";
 import { isThrough, neverBegins } from "./sim-kubernetes.ts";
 import { uidOf, type Ledger } from "./sim-ledger.ts";
 import type { ProbeBook } from "./sim-judge-probes.ts";
+import { FILES_WAIT_SECONDS, fitTogether } from "./sim-room.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
 
 export interface StopJudgeOptions {
@@ -171,7 +172,18 @@ export class StopJudge {
     if (times.length === 0) return undefined;
     // It may have been ending for another reason before.
     times.push(this.#stoppingSince.get(uid) ?? ledger.now);
-    return { since: Math.max(ledger.processSince, Math.min(...times)), least: grace };
+    const least = this.#isHurried(spec) ? Math.min(grace, FILES_WAIT_SECONDS) : grace;
+    return { since: Math.max(ledger.processSince, Math.min(...times)), least };
+  }
+
+  /** A pod of a file waits for the place of this one, which is of a document. */
+  #isHurried(spec: SimSpec): boolean {
+    const ledger = this.#ledger;
+    if (ledger.ownSources(spec.uid).every((source) => source === "file")) return false;
+    const files = ledger.agent?.desired.pods.filter(({ source }) => source === "file") ?? [];
+    return files
+      .flatMap(({ uid }) => ledger.spec(uid) ?? [])
+      .some((file) => file.name === spec.name || !fitTogether(file, spec));
   }
 
   #mustGetItsTime({ container, own, reason }: Case, grace: number): void {
@@ -203,7 +215,8 @@ export class StopJudge {
   /** Sidecars stop when those they serve are gone, or had their time; the last to start first. */
   #mustBeLast({ container, spec, own, reason }: Case): void {
     const { accuse, name, now } = this.#bound(container);
-    const waits = spec.grace === 0 ? 0 : spec.grace * 1_000 + LATE_TURN_MS;
+    const most = Math.min(spec.grace, reason.least);
+    const waits = most === 0 ? 0 : most * 1_000 + LATE_TURN_MS;
     if (now - reason.since >= waits) return;
     const position = spec.containers.indexOf(own);
     const served = this.#ledger.containersOf(spec.uid).find((other) => {

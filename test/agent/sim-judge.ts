@@ -9,6 +9,7 @@ import type { SimAgent } from "./sim-agent.ts";
 import { ConfigJudge } from "./sim-judge-config.ts";
 import { OrderJudge } from "./sim-judge-orders.ts";
 import { ProbeBook } from "./sim-judge-probes.ts";
+import { RoomJudge } from "./sim-judge-room.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
 import { TurnJudge } from "./sim-judge-turns.ts";
@@ -43,6 +44,7 @@ export class SimJudge {
   readonly #starts: StartJudge;
   readonly #turns: TurnJudge;
   readonly #stops: StopJudge;
+  readonly #room: RoomJudge;
   readonly config: ConfigJudge;
   readonly orders: OrderJudge;
 
@@ -54,6 +56,7 @@ export class SimJudge {
     this.#turns = new TurnJudge(this.ledger, this.#probes);
     this.config = new ConfigJudge({ ...options, ledger: this.ledger });
     this.orders = new OrderJudge(this.ledger);
+    this.#room = new RoomJudge(this.ledger);
     this.#stops = new StopJudge({
       ledger: this.ledger,
       probes: this.#probes,
@@ -160,6 +163,10 @@ export class SimJudge {
       // That one may end it, whoever else will want it.
       const hasSpoken = this.ledger.ownSources(uid).some((source) => this.ledger.hasSpoken(source));
       this.ledger.leaving.add(uid);
+      if (why === "Preempted") {
+        this.#room.onPreempted(uid, view);
+        continue;
+      }
       if (view.pods.some((pod) => pod.uid === uid))
         this.accuse(`removal of ${key} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !hasSpoken)
@@ -221,6 +228,7 @@ export class SimJudge {
       this.ledger.startedAt.set(id, this.ledger.now);
       this.#starts.onStarted(container);
       this.#turns.onStarted(container);
+      this.#room.onStarted(container);
       this.#stops.onStarted(uidOf(container) ?? "");
       this.config.onStarted(container);
     }

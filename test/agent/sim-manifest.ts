@@ -66,7 +66,7 @@ function writtenContainer(
   { name, role, image, restartPolicy, probes, hooks, rules, reads }: SimContainer,
   index: number,
 ): object {
-  const { hostPort, volume } = spec;
+  const { hostPort, volume, cpu } = spec;
   const policy = role === "sidecar" ? "Always" : restartPolicy;
   const lifecycle = Object.fromEntries(
     Object.entries(hooks).map(([type, hook]) => [type, hook.written]),
@@ -79,6 +79,9 @@ function writtenContainer(
     image,
     ...(policy === undefined ? {} : { restartPolicy: policy }),
     ...(ports.length === 0 ? {} : { ports }),
+    ...(cpu === undefined || index > 0 || role !== "app"
+      ? {}
+      : { resources: { requests: { cpu: String(cpu) } } }),
     ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
     ...writtenReads(reads),
     ...Object.fromEntries(probes.map(({ type, written }) => [`${type}Probe`, written])),

@@ -77,8 +77,7 @@ export class ReportJudge {
   /** After everything that happens. */
   look(): void {
     const { agent, broker } = this.#options;
-    for (const { pod, status } of agent()?.facts.pods() ?? [])
-      this.#onStatus(pod.metadata.uid, status);
+    for (const { pod, status } of agent()?.shown() ?? []) this.#onStatus(pod.metadata.uid, status);
     const { publications } = broker;
     for (; this.#heard < publications.length; this.#heard += 1) {
       const said = publications[this.#heard];

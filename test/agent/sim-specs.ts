@@ -25,6 +25,8 @@ export const VERSIONS = 3;
 /** On the node from the beginning like IMAGE, but may be gone for a while. */
 export const LATER = "later:1";
 
+const SHARED_PORT = 8_090;
+
 /** The exit code of which rules speak. */
 const RULED = 42;
 
@@ -59,6 +61,8 @@ export interface SimSpec {
   readonly grace: number;
   readonly hostNetwork: boolean;
   readonly hostPort: number | undefined;
+  /** Processors that its first container asks for; absent = none. */
+  readonly cpu?: number;
   readonly activeDeadlineSeconds: number | undefined;
   /** What must be there first, as the annotation says it. */
   readonly dependsOn: Dependency | undefined;
@@ -106,9 +110,14 @@ export function throwSetup(seed: number): SimSetup {
   const dice = new Mulberry32(seed);
   const objectDice = objectDiceOf(seed);
   const hasObjects = throwHasObjects(objectDice);
+  const roomDice = roomDiceOf(seed);
   const specs = NAMES.flatMap((name, slot) =>
     Array.from({ length: VERSIONS }, (_, version) =>
-      withReads(throwSpec(dice, { name, slot, version: version + 1 }), hasObjects, objectDice),
+      withReads(
+        crowded(throwSpec(dice, { name, slot, version: version + 1 }), roomDice),
+        hasObjects,
+        objectDice,
+      ),
     ),
   );
   const slow = dice.chance(0.5);
@@ -179,6 +188,21 @@ function throwSpec(
     ],
     startErrors: dice.chance(0.15) ? 0.4 : 0,
   };
+}
+
+/** In four worlds of ten not every version of one pod fits beside every version of the other. */
+function roomDiceOf(seed: number): Mulberry32 | undefined {
+  const dice = new Mulberry32(seed ^ 0x9008);
+  return dice.chance(0.4) ? dice : undefined;
+}
+
+/** Three of the node's four processors, one port for both, and more patience than the node has. */
+function crowded(spec: Omit<SimSpec, "uid">, dice: Mulberry32 | undefined): Omit<SimSpec, "uid"> {
+  if (dice === undefined) return spec;
+  const cpu = dice.chance(0.6) ? { cpu: 3 } : {};
+  const hostPort = dice.chance(0.25) ? SHARED_PORT : spec.hostPort;
+  const grace = dice.chance(0.4) ? 40 : spec.grace;
+  return { ...spec, ...cpu, hostPort, grace };
 }
 
 /** Whether anything happens to ConfigMaps and Secrets in the world of this seed. */

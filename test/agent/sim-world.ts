@@ -16,6 +16,7 @@ import { ReportJudge } from "./sim-report-judge.ts";
 import { troubleRuntime } from "./sim-runtime-trouble.ts";
 import { ObjectHand } from "./sim-object-hand.ts";
 import type { ObjectName } from "./sim-objects.ts";
+import { fitTogether } from "./sim-room.ts";
 import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
 import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
 import { throwTrust } from "./sim-trust-dice.ts";
@@ -151,6 +152,35 @@ export class SimWorld implements Disposable {
 
   /** What shall run, whether anybody has told the agent or not: files win. */
   desired(): readonly SimSpec[] {
+    const refused = this.refused();
+    return this.#asked().filter((spec) => !refused.includes(spec));
+  }
+
+  /** Whether not all that is asked for fits beside each other. */
+  isCrowded(): boolean {
+    const [one, other] = this.#asked();
+    return one !== undefined && other !== undefined && !fitTogether(one, other);
+  }
+
+  /** What is asked for and does not fit: beside a file's pod it is the document's; among equals it is what the agent says. */
+  refused(): readonly SimSpec[] {
+    const asked = this.#asked();
+    const [one, other] = asked.map((spec) => this.#taking(spec));
+    if (one === undefined || other === undefined || fitTogether(one, other)) return [];
+    const files = asked.filter((spec) => this.readerOf(spec) === "file");
+    if (files.length === 1) return asked.filter((spec) => !files.includes(spec));
+    const admitted = new Set(this.agent?.desired.pods.map(({ uid }) => uid));
+    return asked.filter(({ uid }) => !admitted.has(uid)).slice(0, 1);
+  }
+
+  /** One that has come to its end takes no processor; its port stays its own. */
+  #taking(spec: SimSpec): SimSpec {
+    const shown = this.agent?.shown().find(({ pod }) => pod.metadata.uid === spec.uid);
+    const phase = shown?.status.phase;
+    return phase === "Succeeded" || phase === "Failed" ? { ...spec, cpu: 0 } : spec;
+  }
+
+  #asked(): readonly SimSpec[] {
     return NAMES.flatMap((name) => {
       const spec = this.#author.files.get(name)?.spec ?? this.rollouts.effective(name);
       return spec === undefined ? [] : [spec];

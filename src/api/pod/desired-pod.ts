@@ -104,6 +104,9 @@ export interface Removal {
   readonly uid: PodUID;
   readonly namespace: string;
   readonly name: string;
-  /** `Deleted`: its source dropped it, everything goes; `Replaced`: logs and last status stay for diagnosis. */
-  readonly why: "Deleted" | "Replaced";
+  /**
+   * `Deleted`: its source dropped it, everything goes. Logs and last status stay for diagnosis if another spec of its name
+   * follows (`Replaced`), or if it made room for a pod of a file (`Preempted`).
+   */
+  readonly why: "Deleted" | "Replaced" | "Preempted";
 }

@@ -1,10 +1,12 @@
 // Which pods fit on the node: those that it can run, one after the other, as far as resources, host ports and maxPods
-// permit.
+// permit. Pods of files are judged beside pods of files only, so that no document changes what becomes of them.
 
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { portConflict, type PortConflict } from "../../api/validation/host-ports.ts";
+import { podRequests } from "../../api/resource/pod-requests-limits.ts";
 import { podName, type PodUID } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
+import { isStatic } from "../../api/pod/labels.ts";
 import { seenBy } from "./node-affinity.ts";
 import { outranks, rankOf } from "../precedence.ts";
 import { declaredBy, rejectionOf } from "../rejections.ts";
@@ -12,7 +14,7 @@ import { admit, EMPTY_ROOM, withPod, type NodeInfo, type Room } from "./admit-po
 
 export interface AdmissionOptions {
   readonly node: NodeInfo;
-  /** The rank of a pod when there is no room for all: a running pod is not evicted for a new one. */
+  /** The rank of a pod when there is no room for all: a running pod is not evicted for a new one of its kind of source. */
   readonly admissionRank: (pod: DesiredPod) => AdmissionRank;
   /** Pods that still exist, desired or not: their resources and host ports are taken until they are gone. */
   readonly occupants: readonly DesiredPod[];
@@ -30,53 +32,95 @@ interface Admitted {
   readonly held: Set<string>;
 }
 
-/** A source of higher precedence comes first; among equals, a new pod does not displace a running one. */
+/**
+ * A source of higher precedence comes first; among equals, a new pod does not displace a running one. A pod of a file is
+ * admitted although pods of documents take its place: they are stopped when it is ready to start (pods-in-the-way.ts).
+ */
 export function admitPods(candidates: readonly DesiredPod[], options: AdmissionOptions): Admitted {
-  const { node, admissionRank, occupants } = options;
+  const { admissionRank, occupants } = options;
   const inOrder = candidates.toSorted(
     (a, b) => rankOf(a.source) - rankOf(b.source) || admissionRank(a) - admissionRank(b),
   );
-  const admitted = oneByOne(inOrder, options);
+  const [files, documents] = [inOrder.filter(isOfFile), inOrder.filter((pod) => !isOfFile(pod))];
+  const admitted: Admitted = { refusals: new Map(), held: new Set() };
+  // What no file declares any more, and runs only until a document's pod of its name is ready, is in no file's way.
+  const inherited = new Set(documents.map(({ pod }) => podName(pod)));
+  const ofFiles = occupants.filter((one) => isOfFile(one) && !inherited.has(podName(one.pod)));
+  admitInOrder(files, [], { options: { ...options, occupants: ofFiles }, admitted });
+  const first = files.filter((pod) => !admitted.refusals.has(pod));
+  admitInOrder(documents, first, { options, admitted });
+  return admitted;
+}
+
+function isOfFile({ source }: DesiredPod): boolean {
+  return isStatic(source);
+}
+
+/** `first`: pods that are admitted already. */
+function admitInOrder(
+  inOrder: readonly DesiredPod[],
+  first: readonly DesiredPod[],
+  { options, admitted }: { readonly options: AdmissionOptions; readonly admitted: Admitted },
+): void {
+  oneByOne(inOrder, first, { options, admitted });
   const { refusals, held } = admitted;
-  for (const pod of inOrder.filter((one) => !refusals.has(one)).slice(node.maxPods))
-    hold(pod, outOfPods(node), admitted);
   const staying = new Set([
     ...held,
-    ...candidates.filter((pod) => !refusals.has(pod)).map(({ pod }) => podName(pod)),
+    ...[...first, ...inOrder].filter((pod) => !refusals.has(pod)).map(({ pod }) => podName(pod)),
   ]);
   // The replacement of a pod waits for the pod of its name anyway; a pod of another name has to be refused here.
-  const leaving = occupants.filter(({ pod }) => !staying.has(podName(pod)));
+  const leaving = options.occupants.filter(({ pod }) => !staying.has(podName(pod)));
   for (const pod of inOrder) {
     const taken = refusals.has(pod) ? undefined : portConflict(pod.pod, leaving);
     if (taken !== undefined) hold(pod, portTaken(taken), admitted);
   }
-  return admitted;
 }
 
 /** Each pod is judged beside those before it. Running pods are not judged again, even if the node has changed since. */
 function oneByOne(
   inOrder: readonly DesiredPod[],
-  { node, admissionRank, occupants, isOver }: AdmissionOptions,
-): Admitted {
+  first: readonly DesiredPod[],
+  { options, admitted }: { readonly options: AdmissionOptions; readonly admitted: Admitted },
+): void {
+  const { node, admissionRank, occupants, isOver } = options;
   const runs = (pod: DesiredPod): boolean => admissionRank(pod) === 0;
   const occupied = (room: Room, { uid, pod }: DesiredPod): Room =>
     isOver(uid) ? room : withPod(room, pod);
-  let taken = [...occupants, ...inOrder.filter(runs)].reduce(occupied, EMPTY_ROOM);
-  const admitted: Admitted = { refusals: new Map(), held: new Set() };
-  const owners: DesiredPod[] = [];
+  let taken = [...occupants, ...first, ...inOrder.filter(runs)].reduce(occupied, EMPTY_ROOM);
+  const owners = [...first];
+  const places = new Set(
+    [...first, ...inOrder.filter((pod) => admissionRank(pod) < 2)].map(({ pod }) => podName(pod)),
+  );
   for (const desired of inOrder) {
     const { pod, source } = desired;
-    const unfit = runs(desired) ? undefined : admit(pod, seenBy(source, node), taken);
+    const isFull = places.size >= node.maxPods && !places.has(podName(pod));
+    const unfit = runs(desired)
+      ? undefined
+      : (admit(pod, seenBy(source, node), taken) ?? (isFull ? outOfPods(node) : undefined));
     const conflict = unfit === undefined ? portConflict(pod, owners) : undefined;
-    if (unfit !== undefined) hold(desired, unfit, admitted);
-    else if (conflict === undefined) {
+    if (unfit !== undefined) hold(desired, withFiles(unfit, first), admitted);
+    else if (conflict === undefined || isOnlyAwaited(conflict.owner, desired, admissionRank)) {
       owners.push(desired);
+      places.add(podName(pod));
       taken = occupied(taken, desired);
     } else if (outranks(conflict.owner.source, source))
       admitted.refusals.set(desired, rejectionOf(desired, pod, portTaken(conflict)));
     else hold(desired, portTaken(conflict), admitted);
   }
-  return admitted;
+}
+
+/** Whether the port's owner is a file's pod that has not begun: the running pod keeps the port until that one is ready. */
+function isOnlyAwaited(
+  owner: DesiredPod,
+  running: DesiredPod,
+  admissionRank: AdmissionOptions["admissionRank"],
+): boolean {
+  return (
+    isOfFile(owner) &&
+    !isOfFile(running) &&
+    admissionRank(running) === 0 &&
+    admissionRank(owner) !== 0
+  );
 }
 
 /** Refuses the pod; the running pod of its name continues. */
@@ -98,5 +142,26 @@ function outOfPods({ maxPods }: NodeInfo): FieldError {
     code: "OutOfpods",
     path: "",
     message: `this node runs at most ${maxPods} pods (maxPods); remove others first`,
+  };
+}
+
+/** Names shown of the pods of files that take the room. */
+const NAMED_FILES = 3;
+
+/** Also names the pods of files that have what the refused pod of a document asks for. */
+function withFiles(why: FieldError, files: readonly DesiredPod[]): FieldError {
+  const resource = /^OutOf(.+)$/.exec(why.code)?.[1];
+  if (resource === undefined) return why;
+  const users = files.filter(
+    ({ pod }) => resource === "pods" || (podRequests(pod.spec).get(resource) ?? 0n) > 0n,
+  );
+  if (users.length === 0) return why;
+  const named = users
+    .slice(0, NAMED_FILES)
+    .map((user) => `${podName(user.pod)} of ${declaredBy(user)}`);
+  const more = users.length > NAMED_FILES ? [`${users.length - NAMED_FILES} more`] : [];
+  return {
+    ...why,
+    message: `${why.message}; pods of files come first: ${[...named, ...more].join(", ")}`,
   };
 }

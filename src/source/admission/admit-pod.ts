@@ -50,6 +50,10 @@ export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undef
   );
 }
 
+export function isCounted(resource: string): boolean {
+  return COUNTED.test(resource);
+}
+
 /** Adds this pod. Two specs of one name never run at once, so the larger amount of each resource counts. */
 export function withPod(taken: Room, pod: Pod): Room {
   const name = podName(pod);

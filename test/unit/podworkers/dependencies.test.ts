@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { SourceName } from "../../../src/api/pod/labels.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { ContainerStatus, PodPhase, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import { unmetDependency, type DependencyView } from "../../../src/podworkers/dependencies.ts";
+import {
+  countsFor,
+  unmetDependency,
+  type DependencyView,
+} from "../../../src/podworkers/dependencies.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 
 function waiting(name: string, on: string): Pod {
@@ -98,6 +103,26 @@ describe("a pod that depends on another", () => {
     expect(
       unmetDependency(web, node([web], { "default/db": stands("Running", true) })),
     ).toBeUndefined();
+  });
+
+  test("of a file waits for no pod of an unsigned document, and says so", () => {
+    const web = waiting("web", "db");
+    const view = { ...node([web]), isIgnored: (name: string) => name === "default/db" };
+    expect(unmetDependency(web, view)).toBe(
+      "waiting for pod default/db of a file or of a signed document; an unsigned document declares the one on this node, and starts no pod of a file",
+    );
+  });
+
+  test.each<[SourceName, SourceName, boolean | undefined, boolean]>([
+    ["file", "mqtt:node", undefined, false],
+    ["file", "mqtt:group/all", undefined, false],
+    ["file", "mqtt:node", true, true],
+    ["file", "file", undefined, true],
+    ["mqtt:node", "mqtt:group/all", undefined, true],
+    ["mqtt:node", "file", undefined, true],
+  ])("of %s may wait for one of %s (signed: %p): %p", (source, other, signed, counts) => {
+    const on = { source: other, ...(signed === undefined ? {} : { signed }) };
+    expect(countsFor({ source }, on)).toBe(counts);
   });
 
   test("waits for the pod in the namespace that it names", () => {

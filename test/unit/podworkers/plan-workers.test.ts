@@ -80,6 +80,18 @@ const cases: Record<
     observed: [running],
     plan: {},
   },
+  "what has not begun under such a name does not begin": {
+    desired: { ...desired([]), held: new Set(["default/web"]) },
+    workers: [worker()],
+    plan: { removals: [deleted] },
+  },
+  "a pod that makes room and whose source drops it meanwhile becomes deleted": {
+    desired: desired([]),
+    workers: [worker({ removal: { ...deleted, why: "Preempted" } })],
+    observed: [running],
+    removals: [{ ...deleted, why: "Preempted" }],
+    plan: { removals: [deleted] },
+  },
   "a predecessor is not ended by the plan but by its successor": {
     desired: desired([newWeb]),
     workers: [worker()],

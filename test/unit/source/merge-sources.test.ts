@@ -152,6 +152,7 @@ const anySnapshots = fc.tuple(
 
 describe("room on the node", () => {
   const names = (pods: readonly DesiredPod[]) => pods.map((one) => one.pod.metadata.name);
+  const rankOf = (running: DesiredPod) => (one: DesiredPod) => (one.uid === running.uid ? 0 : 2);
   const both = [snapshot("file", pod("file", "a", 80), pod("file", "b", 80))];
 
   test("a newcomer does not push out the pod that runs, and what runs is held", () => {
@@ -179,14 +180,40 @@ describe("room on the node", () => {
     expect(names(mergeSnapshots(wanted, { ...GROUPS, occupants }).pods)).toEqual(["a"]);
   });
 
-  test("a file's pod takes the port of a document's that runs, which is then ended first", () => {
+  test("a document's pod that runs keeps the port until the file's pod is ready to take it", () => {
     const running = pod("mqtt:node", "b", 80);
-    const admissionRank = (one: DesiredPod) => (one.uid === running.uid ? 0 : 2);
     const wanted = [snapshot("mqtt:node", running), snapshot("file", pod("file", "a", 80))];
-    const first = mergeSnapshots(wanted, { ...GROUPS, admissionRank, occupants: [running] });
+    const runs = { ...GROUPS, admissionRank: rankOf(running), occupants: [running] };
+    expect(names(mergeSnapshots(wanted, runs).pods)).toEqual(["a", "b"]);
+    // It was stopped, and its records are not gone yet.
+    const stopped = mergeSnapshots(wanted, { ...GROUPS, occupants: [running] });
+    expect([names(stopped.pods), [...stopped.held]]).toEqual([["a"], []]);
+    expect(stopped.rejected).toMatchObject([{ name: "b", code: "HostPortConflict" }]);
+  });
+
+  test("the node's document takes the port of a group's pod that runs, which is then ended first", () => {
+    const running = pod("mqtt:group/all", "b", 80);
+    const wanted = [
+      snapshot("mqtt:group/all", running),
+      snapshot("mqtt:node", pod("mqtt:node", "a", 80)),
+    ];
+    const runs = { ...GROUPS, admissionRank: rankOf(running), occupants: [running] };
+    const first = mergeSnapshots(wanted, runs);
     expect([names(first.pods), [...first.held]]).toEqual([[], ["default/a"]]);
-    const then = mergeSnapshots(wanted, { ...GROUPS, admissionRank, occupants: [] });
+    const then = mergeSnapshots(wanted, { ...GROUPS, admissionRank: rankOf(running) });
     expect([names(then.pods), [...then.held]]).toEqual([["a"], []]);
+  });
+
+  test("a full node takes a file's pod, and no newcomer of a document", () => {
+    const running = pod("mqtt:node", "b");
+    const wanted = [
+      snapshot("file", pod("file", "a")),
+      snapshot("mqtt:node", running, pod("mqtt:node", "c")),
+    ];
+    const node = { ...aNode(), maxPods: 1 };
+    const state = mergeSnapshots(wanted, { ...GROUPS, admissionRank: rankOf(running), node });
+    expect(names(state.pods)).toEqual(["a", "b"]);
+    expect(state.rejected).toMatchObject([{ name: "c", code: "OutOfpods" }]);
   });
 
   test("what is over maxPods is refused, newcomers first", () => {

@@ -49,11 +49,42 @@ const cases: Readonly<Record<string, Case>> = {
     pods: ["a", "c"],
     refused: ["b OutOfcpu used: 3000"],
   },
-  "what runs is not pushed out by a newcomer of a higher source": {
+  "a pod of a file is admitted although the running pod of a document takes its room until it is ready":
+    {
+      wanted: [pod("new", 3), pod("old", 3, "mqtt:node")],
+      runs: ["old"],
+      pods: ["new", "old"],
+      refused: [],
+    },
+  "a pod of a document that made room is refused as long as the file's pod needs it": {
     wanted: [pod("new", 3), pod("old", 3, "mqtt:node")],
+    occupants: [pod("old", 3, "mqtt:node")],
+    pods: ["new"],
+    refused: ["old OutOfcpu used: 3000"],
+  },
+  "what runs of a group is not pushed out by a newcomer of the node's document": {
+    wanted: [pod("new", 3, "mqtt:node"), pod("old", 3, "mqtt:group/all")],
     runs: ["old"],
     pods: ["old"],
     refused: ["new OutOfcpu used: 3000"],
+  },
+  "nor what runs of a file by another file": {
+    wanted: [pod("new", 3), pod("old", 3)],
+    runs: ["old"],
+    pods: ["old"],
+    refused: ["new OutOfcpu used: 3000"],
+  },
+  "a document's pod that leaves takes no room from a file's, and a file's does": {
+    wanted: [pod("new", 3)],
+    occupants: [pod("leaving", 2, "mqtt:node")],
+    pods: ["new"],
+    refused: [],
+  },
+  "what a file left to a document is in no other file's way": {
+    wanted: [pod("new", 3), pod("heir", 2, "mqtt:node")],
+    occupants: [pod("heir", 2)],
+    pods: ["new"],
+    refused: ["heir OutOfcpu used: 3000"],
   },
   "what runs stays although the node would not take it any more": {
     wanted: [pod("strange", 9)],
@@ -106,6 +137,25 @@ describe("admission", () => {
       ({ name, code, message }) => `${name} ${code} ${/used: \d+/.exec(message)?.[0]}`,
     );
     expect(refused).toEqual([...one.refused]);
+  });
+
+  test("the refusal of a document's pod names the pods of files that have the room", () => {
+    const { rejected } = mergeSnapshots(
+      [snapshot("file", pod("new", 3)), snapshot("mqtt:node", pod("old", 3, "mqtt:node"))],
+      NODE,
+    );
+    expect(rejected[0]?.message).toEndWith(
+      "capacity: 4000; pods of files come first: default/new of file (/etc/agent/manifests/web.yaml#0)",
+    );
+    const many = ["a", "b", "c", "d"].map((name) => pod(name, 1));
+    const full = mergeSnapshots(
+      [snapshot("file", ...many), snapshot("mqtt:node", pod("old", 0, "mqtt:node"))],
+      { ...NODE, node: { ...NODE.node, maxPods: 4 } },
+    );
+    expect(full.rejected).toMatchObject([{ name: "old", code: "OutOfpods" }]);
+    expect(full.rejected[0]?.message).toEndWith(
+      "default/c of file (/etc/agent/manifests/web.yaml#0), 1 more",
+    );
   });
 
   test("whatever runs under the name of a refused pod goes on, and nothing slips into its place", () => {

@@ -1,0 +1,78 @@
+// Decides which pods on the node have to go before a pod of a file can start: pods of documents whose place it takes.
+
+import type { DesiredPod, DesiredState } from "../api/pod/desired-pod.ts";
+import { hostPortClaims } from "../api/validation/host-ports.ts";
+import { podName, type PodUID } from "../api/v1/pod.ts";
+import { podsInTheWay, type TakenPlaces } from "../source/admission/pods-in-the-way.ts";
+import { isStatic } from "../api/pod/labels.ts";
+import { rankOf } from "../source/precedence.ts";
+import { nameOf, type WorkerFacts } from "./plan-workers.ts";
+
+/**
+ * A pod of a file waits no longer than this for a pod of a document, whatever grace period that one asks for: the default of
+ * Kubernetes.
+ */
+export const GRACE_BEFORE_FILES_SECONDS = 30;
+
+export interface RoomFacts extends Pick<TakenPlaces, "node" | "isOver"> {
+  readonly desired: Pick<DesiredState, "pods" | "rejected">;
+  /** Pods on the node that are not gone, `own` excluded. */
+  readonly workers: readonly WorkerFacts[];
+}
+
+/** UIDs of pods of other names; none for a pod of a document, which is refused where there is no room. */
+export function mustMakeRoom(own: DesiredPod, facts: RoomFacts): readonly PodUID[] {
+  if (!isStatic(own.source)) return [];
+  const { desired, workers, node, isOver } = facts;
+  const declared = namesOfFiles(desired);
+  const known = workers.flatMap(({ desired: pod, removal }) =>
+    pod === undefined ? [] : { desired: pod, isLeaving: removal !== undefined },
+  );
+  const isOfFile = ({ source, pod }: DesiredPod): boolean =>
+    isStatic(source) && declared.has(podName(pod));
+  const place = places(desired.pods);
+  const inTheWay = podsInTheWay(own, {
+    node,
+    isOver,
+    files: [
+      ...desired.pods.filter(({ source }) => isStatic(source)),
+      ...known.map((one) => one.desired).filter(isOfFile),
+    ],
+    documents: known
+      .filter((one) => !isOfFile(one.desired))
+      .toSorted((a, b) => place(a.desired) - place(b.desired)),
+  });
+  return [...inTheWay.map(({ uid }) => uid), ...unknownInTheWay(own, workers)];
+}
+
+/** Also of those that are refused: the older pod of such a name is a file's. */
+function namesOfFiles({ pods, rejected }: RoomFacts["desired"]): ReadonlySet<string> {
+  const refused = rejected.flatMap(({ source, namespace, name }) =>
+    isStatic(source) && namespace !== undefined && name !== undefined
+      ? nameOf({ namespace, name })
+      : [],
+  );
+  const wanted = pods.filter(({ source }) => isStatic(source)).map(({ pod }) => podName(pod));
+  return new Set([...wanted, ...refused]);
+}
+
+/** A smaller number comes first; `pods` are in order of precedence. What is not among them comes last of its rank. */
+function places(pods: readonly DesiredPod[]): (pod: DesiredPod) => number {
+  const indexes = new Map(pods.map(({ pod }, index) => [podName(pod), index]));
+  return ({ pod, source }) => {
+    const index = indexes.get(podName(pod)) ?? pods.length;
+    return rankOf(source) * (pods.length + 1) + index;
+  };
+}
+
+/** A restart of the agent forgets the specs of pods that are being removed: one of those may have what `own` needs. */
+function unknownInTheWay(own: DesiredPod, workers: readonly WorkerFacts[]): readonly PodUID[] {
+  const needsPorts = hostPortClaims(own.pod).length > 0;
+  return workers
+    .filter(({ desired, removal }) => {
+      const mayHavePort = needsPorts && removal !== undefined;
+      return desired === undefined && (removal?.why === "Preempted" || mayHavePort);
+    })
+    .filter((one) => nameOf(one) !== podName(own.pod))
+    .map(({ uid }) => uid);
+}

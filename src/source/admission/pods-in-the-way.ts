@@ -1,0 +1,98 @@
+// Which pods of documents make room for a pod of a file: those that have its host ports, and of those that take its
+// resources or its place the ones of the lowest precedence, as few as needed. kubelet: CriticalPodAdmissionHandler
+
+import type { DesiredPod } from "../../api/pod/desired-pod.ts";
+import { add, larger, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
+import { portConflict } from "../../api/validation/host-ports.ts";
+import { podName, type PodUID } from "../../api/v1/pod.ts";
+import { isCounted, type NodeInfo } from "./admit-pod.ts";
+
+/** A pod of a document that is on the node and not gone yet. */
+export interface DocumentPod {
+  readonly desired: DesiredPod;
+  /** It is being removed: its place becomes free by itself. */
+  readonly isLeaving: boolean;
+}
+
+export interface TakenPlaces {
+  readonly node: Pick<NodeInfo, "allocatable" | "maxPods">;
+  /** Pods of files that are admitted or not gone yet. */
+  readonly files: readonly DesiredPod[];
+  /** Of each name one or more; the highest precedence first. */
+  readonly documents: readonly DocumentPod[];
+  /** Whether the pod has ended for good and occupies no resources. */
+  readonly isOver: (uid: PodUID) => boolean;
+}
+
+/** The resource that maxPods limits. */
+const PODS = "pods";
+
+/** All pods of documents under one name, of which one runs at a time. */
+interface Place {
+  readonly pods: readonly DocumentPod[];
+  readonly needs: Amounts;
+}
+
+/** The pods that must be gone before `own`, a pod of a file, starts; none while there is room beside them. */
+export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly DesiredPod[] {
+  const { files, documents } = taken;
+  const settled = new Set([own, ...files].map(({ pod }) => podName(pod)));
+  const others = documents.filter(({ desired }) => podName(desired.pod) !== podName(own.pod));
+  const ports = others.filter(({ desired }) => portConflict(own.pod, [desired]) !== undefined);
+  // A name that a file declares as well is that pod's to clear.
+  const elsewhere = others.filter(
+    (other) => !settled.has(podName(other.desired.pod)) && !ports.includes(other),
+  );
+  const inTheWay = new Set([...ports, ...forRoom(own, elsewhere, taken)]);
+  return others.filter((other) => inTheWay.has(other)).map(({ desired }) => desired);
+}
+
+function forRoom(
+  own: DesiredPod,
+  others: readonly DocumentPod[],
+  { node, files, isOver }: TakenPlaces,
+): readonly DocumentPod[] {
+  const capacity = new Map([...node.allocatable, [PODS, BigInt(node.maxPods)]]);
+  const needsOf = ({ uid, pod }: DesiredPod): Amounts =>
+    new Map([
+      ...[...podRequests(pod.spec)].filter(
+        ([name, amount]) => isCounted(name) && amount > 0n && !isOver(uid),
+      ),
+      [PODS, 1n],
+    ]);
+  const asked = needsOf(own);
+  // Of each name once: two specs of one name never run at once.
+  const byName = new Map([...files, own].map((one) => [podName(one.pod), needsOf(one)]));
+  const ofFiles = [...byName.values()].reduce(add, new Map<string, bigint>());
+  const isOverfull = (used: Amounts, resource: string): boolean =>
+    (used.get(resource) ?? 0n) > (capacity.get(resource) ?? 0n);
+
+  const places = placesOf(others, needsOf);
+  const all = places.map(({ needs }) => needs).reduce(add, ofFiles);
+  const short = [...asked.keys()].filter((resource) => isOverfull(all, resource));
+  if (short.length === 0) return [];
+
+  let used = ofFiles;
+  const inTheWay: DocumentPod[] = [];
+  for (const { pods, needs } of places) {
+    const beside = add(used, needs);
+    const takes = short.filter((resource) => (needs.get(resource) ?? 0n) > 0n);
+    const leaves = pods.every(({ isLeaving }) => isLeaving);
+    if (takes.length === 0 || !(leaves || takes.some((resource) => isOverfull(beside, resource))))
+      used = beside;
+    else inTheWay.push(...pods);
+  }
+  return inTheWay;
+}
+
+/** In the order of precedence. */
+function placesOf(
+  pods: readonly DocumentPod[],
+  needsOf: (pod: DesiredPod) => Amounts,
+): readonly Place[] {
+  const byName = Map.groupBy(pods, ({ desired }) => podName(desired.pod));
+  return [...byName.values()].map((ofName) => ({
+    pods: ofName,
+    needs: ofName.map(({ desired }) => needsOf(desired)).reduce(larger),
+  }));
+}

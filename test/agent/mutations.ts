@@ -2,6 +2,7 @@
 // docs/testing.md has the table of which seed finds which; mutate.ts performs them.
 
 import { CONFIG_MUTATIONS } from "./mutations-config.ts";
+import { ROOM_MUTATIONS } from "./mutations-room.ts";
 import { TRUST_MUTATIONS } from "./mutations-trust.ts";
 
 export interface Mutation {
@@ -37,8 +38,8 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "a replacement starts before the old pod has ended",
     file: "src/podworkers/pod-replacement.ts",
-    search: "await Promise.race([Promise.all(ends), aborted(signal)]);",
-    replacement: "void [ends, aborted];",
+    search: "await Promise.race([Promise.all(ending.map(({ gone }) => gone)), aborted(signal)]);",
+    replacement: "void aborted;",
   },
   {
     name: "exit events are ignored",
@@ -276,5 +277,6 @@ export function ourSelector(instance: string): Record<string, string> {
 export const MUTATIONS: readonly Mutation[] = [
   ...POD_MUTATIONS,
   ...CONFIG_MUTATIONS,
+  ...ROOM_MUTATIONS,
   ...TRUST_MUTATIONS,
 ];

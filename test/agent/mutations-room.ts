@@ -1,0 +1,36 @@
+// Deliberate bugs in who has a place on the node.
+
+import type { Mutation } from "./mutations.ts";
+
+export const ROOM_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "a running pod of a document keeps a file's pod out",
+    file: "src/source/admission/admission.ts",
+    search: "admitInOrder(files, [], { options: { ...options, occupants: ofFiles }, admitted });",
+    replacement: "void ofFiles; admitInOrder(files, [], { options, admitted });",
+  },
+  {
+    name: "a file's pod starts beside what it does not fit with",
+    file: "src/podworkers/pod-replacement.ts",
+    search: "const inTheWay = this.#inTheWay(own);",
+    replacement: "const inTheWay = this.#inTheWay(own).slice(0, 0);",
+  },
+  {
+    name: "pods make room although there is room",
+    file: "src/source/admission/pods-in-the-way.ts",
+    search: "if (short.length === 0) return [];",
+    replacement: "if (short.length === 0) return others;",
+  },
+  {
+    name: "a pod that made room counts as running",
+    file: "src/podworkers/pods.ts",
+    search: "if (own !== undefined && !why.has(uid) && counts(own, source)) return 0;",
+    replacement: "if (own !== undefined && counts(own, source)) return 0;",
+  },
+  {
+    name: "a failed pod takes no room while it stops",
+    file: "src/podworkers/pods.ts",
+    search: 'containers.every(({ state }) => state !== "Running")',
+    replacement: "containers.length >= 0",
+  },
+];

@@ -141,6 +141,36 @@ test("a document that ends the agent while it is applied has not synced at the t
   expect(stage.answer).toMatchObject({ generation: 5, code: 200 });
 }, 60_000);
 
+test("while the node's document waits, its pods, its groups and their pods run on", async () => {
+  using stage = new AnswerStage();
+  const { broker, clock } = stage.world.machine;
+  const ofGroup = documentOf(1, [DB], { target: { group: "kiosks" } });
+  broker.publish("agent/v1/group/kiosks/desired", ofGroup);
+  await stage.start();
+  const own = documentOf(3, [WEB], { groups: [{ name: "kiosks" }] });
+  broker.publish(TOPIC.desired, own);
+  await clock.advance(60_000);
+  const before = stage.running();
+  expect(names(stage)).toEqual(["db-1", "web-1"]);
+  const hand = documentHand("mqtt:node", `sha256:${sha256(JSON.stringify(own))}`);
+  await stage.world.perform({ type: "Broker", how: "down", pause: 0 });
+  for (let death = 0; death < 2; death += 1) {
+    stage.agent.store.hands.hold(hand);
+    await stage.world.process.restart();
+  }
+  await clock.advance(55_000);
+  expect(stage.agent.facts.rejected()).toMatchObject([{ code: "StartGuard" }]);
+  expect(stage.running()).toEqual(before);
+  await clock.advance(65_000);
+  expect(stage.agent.facts.rejected()).toEqual([]);
+  expect(stage.agent.store.hands.deaths(hand)).toBe(0);
+  expect(stage.running()).toEqual(before);
+  await stage.world.perform({ type: "Broker", how: "well", pause: 120_000 });
+  const answers = stage.reported.desired.map(({ source, code }) => `${source} ${code}`);
+  expect(answers.toSorted()).toEqual(["group/kiosks 200", "node 200", "static 200"]);
+  expect(stage.running()).toEqual(before);
+}, 60_000);
+
 test("a clean stop in the same hand is no death, also while the runtime does not answer", async () => {
   using stage = await afterDeaths(1, { latencyMs: { runPodSandbox: 30_000 } });
   for (let stop = 0; stop < 3; stop += 1) {

@@ -169,6 +169,10 @@ function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptio
     ...edges,
     edge: probes,
     exec,
+    isStatic: (uid) => {
+      const source = pods.workers.get(uid)?.desired?.source;
+      return source !== undefined && isStatic(source);
+    },
     hostIP: () => addresses.hostIPs()[0],
     onChange: (uid) => {
       // The status shows the verdict at once; the worker acts on it when it is its turn.

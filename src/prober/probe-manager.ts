@@ -7,7 +7,6 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { type Probe, NO_VERDICTS, type ProbeKind, type ProbeVerdicts } from "../api/v1/probe.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ProbeEdge } from "../host/probe/probe-edge.ts";
-import type { Monotonic } from "../lib/clock.ts";
 import { sameValue } from "../lib/compare.ts";
 import { runProbe, type ProbeExec } from "./run-probe.ts";
 import { resultEvent, type ProbeResult } from "./probe-result.ts";
@@ -34,10 +33,14 @@ import {
   type ProbedInstance,
 } from "./probed-instances.ts";
 import { Alarm } from "../lib/alarm.ts";
+import { aborted, type Monotonic } from "../lib/clock.ts";
+import { ExecPlaces } from "./exec-places.ts";
 
 interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly edge: ProbeEdge;
   readonly exec: ProbeExec;
+  /** Whether the pod is declared by the node itself, not by a document. */
+  readonly isStatic: (uid: PodUID) => boolean;
   /** A result changed a verdict. Not called for changes by `update` itself: the caller reads them after it. */
   readonly onChange: (uid: PodUID) => void;
   readonly record: RecordEvent;
@@ -78,12 +81,17 @@ const NEVER = Number.POSITIVE_INFINITY;
  * groups than one by one.
  */
 const SPACING_MS = 50;
+/** Of exec probes, for pods of files and for others. */
+const EXEC_PLACES = { places: 16, perPod: 4 };
 
 export class ProbeManager implements Disposable {
   readonly #options: ProbeManagerOptions;
   readonly #startedAt: Monotonic;
   readonly #pods = new Map<PodUID, ProbedPod>();
   readonly #workers = new Set<Worker>();
+  /** Of pods of files: what documents declare cannot delay their probes. */
+  readonly #staticPlaces = new ExecPlaces(EXEC_PLACES);
+  readonly #otherPlaces = new ExecPlaces(EXEC_PLACES);
   /** One timer for all probes, set to the earliest; probes due within `SPACING_MS` run together. */
   readonly #wakeUp: Alarm;
   #ranAt: Monotonic = Number.NEGATIVE_INFINITY;
@@ -216,18 +224,39 @@ export class ProbeManager implements Disposable {
   }
 
   #run(worker: Worker, now: Monotonic): void {
-    const { pod, probe, containerId, target } = worker;
     const running = new AbortController();
     worker.running = running;
+    if (worker.probe.handler.type !== "exec") {
+      void this.#perform(worker, running, now);
+      return;
+    }
+    // Waiting for a place is no part of the probe: it begins when there is one.
+    worker.wakeAt = NEVER;
+    void this.#performInPlace(worker, running);
+  }
+
+  async #performInPlace(worker: Worker, running: AbortController): Promise<void> {
+    const { isStatic } = this.#options;
+    const { uid } = worker.pod.pod.metadata;
+    const places = isStatic(uid) ? this.#staticPlaces : this.#otherPlaces;
+    using place = await places.take(uid, running.signal);
+    if (place === undefined || worker.running !== running) return;
+    const performed = this.#perform(worker, running, this.#options.clock.monotonic());
+    this.#wakeUpBy(worker.wakeAt);
+    // A place that a broken edge never gives back is free when the probe is given up.
+    await Promise.race([performed, aborted(running.signal)]);
+  }
+
+  async #perform(worker: Worker, running: AbortController, now: Monotonic): Promise<void> {
+    const { pod, probe, containerId, target } = worker;
     worker.wakeAt = giveUpAt(probe, now);
     const podIP = pod.pod.spec.hostNetwork
       ? (this.#options.hostIP() ?? "127.0.0.1")
       : instanceAddress(pod.observed, containerId);
     const { signal } = running;
     const { container } = target;
-    void runProbe(this.#options, { probe, container, containerId, podIP, signal }).then((result) =>
-      this.#onResult(worker, running, result),
-    );
+    const result = await runProbe(this.#options, { probe, container, containerId, podIP, signal });
+    this.#onResult(worker, running, result);
   }
 
   // Only for an edge that violates its deadline: it must not stop a probe for ever.

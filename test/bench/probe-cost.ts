@@ -46,6 +46,7 @@ async function measure(kind: string): Promise<void> {
     log,
     edge: realProbeEdge(clock),
     exec: () => Promise.reject(new Error("no exec here")),
+    isStatic: () => true,
     hostIP: () => undefined,
     onChange: () => undefined,
     record: ({ message }) => events.push(message),

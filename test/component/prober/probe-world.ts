@@ -35,6 +35,7 @@ export function aProbe(kind: ProbeKind, more: Partial<Probe> = {}): Probe {
 export interface WorldOptions {
   readonly exec?: ProbeExec;
   readonly hostIP?: () => string | undefined;
+  readonly isStatic?: (uid: string) => boolean;
   /** ms of the manager's life before the test looks; default a minute, so that nothing ran before. */
   readonly age?: number;
 }
@@ -46,13 +47,14 @@ export class ProbeWorld {
   readonly events: NewEvent[] = [];
   readonly manager: ProbeManager;
 
-  private constructor({ exec, hostIP }: WorldOptions) {
+  private constructor({ exec, hostIP, isStatic }: WorldOptions) {
     this.manager = new ProbeManager({
       clock: this.clock,
       random: new Mulberry32(1),
       log: createLogger({ clock: this.clock, level: "debug", write: () => undefined }),
       edge: this.edge,
       exec: exec ?? (() => Promise.reject(new Error("nothing to run commands in"))),
+      isStatic: isStatic ?? (() => true),
       hostIP: hostIP ?? (() => "192.0.2.1"),
       onChange: (uid) => this.changes.push(uid),
       record: (event) => this.events.push(event),

@@ -7,6 +7,7 @@ import type { Rollouts } from "../rollout/rollouts.ts";
 import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-source.ts";
 import { FileSource } from "../source/file/file-source.ts";
 import type { NodeViewOptions } from "../node/node-view.ts";
+import { askDirectory } from "./volume-helper.ts";
 import { Trust } from "../trust/trust.ts";
 import type { StartGuard, WorkGuard } from "../store/start-guard/start-guard.ts";
 import { guardedDirectories } from "../source/policy/host-paths-and-devices.ts";
@@ -37,6 +38,7 @@ export function buildSources(options: SourcesOptions): Sources {
     guard,
     directory: config.staticPodPath,
     lastGood: edges.store.lastGood,
+    askDirectory: askDirectory(edges),
     nodeName,
     clusterDNS: config.clusterDNS.length > 0,
     emit,

@@ -1,7 +1,8 @@
-// Performs: both ends of the process that sets up one volume on a file system that may hang: the agent's question, and the
-// hidden verb that answers it with the same code that sets up any other volume.
+// Performs: both ends of the process that uses a file system that may hang: the agent's questions, and the hidden verb that
+// answers them. A volume is set up by the same code as any other.
 
 import { writeSync } from "node:fs";
+import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Edges } from "../edges.ts";
@@ -9,6 +10,7 @@ import { ALIVE } from "../host/helper-process.ts";
 import { realMounts } from "../host/mounts.ts";
 import { realFiles } from "../host/real-files.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { AskDirectory } from "../source/file/file-source.ts";
 import { hostPathError } from "../source/policy/host-path-links.ts";
 import type { HostPathConfig } from "../source/policy/host-paths-and-devices.ts";
 import type { AskHelper, VolumeAnswer, VolumeRequest } from "../volume/remote-volumes.ts";
@@ -23,10 +25,10 @@ interface HelperConfig extends HostPathConfig {
 const STDOUT = 1;
 
 /** Written by the agent, read by its own binary. */
-interface Question {
-  readonly config: HelperConfig;
-  readonly request: VolumeRequest;
-}
+type Question =
+  | { readonly type: "Volume"; readonly config: HelperConfig; readonly request: VolumeRequest }
+  /** Whether the files in a directory can be read. */
+  | { readonly type: "Directory"; readonly path: string };
 
 export function askVolumeHelper(
   { runHelper }: Pick<Edges, "runHelper">,
@@ -46,21 +48,35 @@ export function askVolumeHelper(
     ...(hostPaths === undefined ? {} : { mqtt: { podPolicy: { hostPaths } } }),
   };
   return async (request, signal) => {
-    const question: Question = { config: own, request };
+    const question: Question = { type: "Volume", config: own, request };
     return JSON.parse(await runHelper(JSON.stringify(question), signal)) as VolumeAnswer;
+  };
+}
+
+/** Resolves to why a directory on a file system that may hang cannot be read; undefined = it answers. Never rejects. */
+export function askDirectory({ runHelper }: Pick<Edges, "runHelper">): AskDirectory {
+  return async (path, signal) => {
+    const question: Question = { type: "Directory", path };
+    try {
+      await runHelper(JSON.stringify(question), signal);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
   };
 }
 
 /** The verb: reads a question from standard input and writes its answer to standard output. */
 export async function runVolumeHelper(): Promise<void> {
-  const { config, request } = JSON.parse(await Bun.stdin.text()) as Question;
-  const answer = answerTo(request, config);
-  writeSync(STDOUT, JSON.stringify(answer));
+  const question = JSON.parse(await Bun.stdin.text()) as Question;
+  writeSync(STDOUT, JSON.stringify(answerTo(question)));
 }
 
-function answerTo(request: VolumeRequest, config: HelperConfig): VolumeAnswer {
+function answerTo(question: Question): VolumeAnswer {
   try {
-    return { path: pathFor(request, config) };
+    if (question.type === "Volume") return { path: pathFor(question.request, question.config) };
+    readAll(question.path);
+    return { path: question.path };
   } catch (error) {
     return { error: { reason: reasonOf(error, "FailedMount"), message: messageOf(error) } };
   }
@@ -87,6 +103,15 @@ function pathFor({ pod, claimUser, isJudged, part }: VolumeRequest, config: Help
   // A path that is used as written was not looked at.
   files.target(path);
   return path;
+}
+
+/** What is wrong with a file is reported by its reader. */
+function readAll(directory: string): void {
+  const files = realFiles();
+  for (const { kind, name } of files.list(directory)) {
+    writeSync(STDOUT, ALIVE);
+    if (kind === "file") files.readFrom(`${directory}/${name}`, 0, FILE_LIMITS.bytes);
+  }
 }
 
 /** The agent has found the claim among its objects. */

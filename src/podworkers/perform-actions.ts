@@ -182,7 +182,8 @@ export class ActionPerformer {
     if (ready.size > 0) return ready;
     // No sandbox is made for a pod whose volumes are not ready.
     if (action.type === "CreateSandbox") volumes.check(desired.pod);
-    await volumes.setUpRemote(desired.pod, signal);
+    const remote = volumes.setUpRemote(desired.pod, signal);
+    if (remote !== undefined) await remote;
     signal.throwIfAborted();
     // In steps, between which other pods are synced.
     for (const _ of volumes.shareLargeClaims(desired.pod)) {

@@ -83,8 +83,9 @@ export class Claims {
     throw new AgentError({ reason: "FailedMount", message });
   }
 
-  /** The claims that have data, by namespace and name. */
+  /** The claims that have data, by namespace and name. Throws AgentError while their file system may hang. */
   list(): readonly ClaimName[] {
+    this.#mustNotHang();
     const all = [this.#root, `${this.#root}/${UNSIGNED}`].flatMap((root) =>
       this.#directoriesIn(root).flatMap((namespace) =>
         this.#directoriesIn(`${root}/${namespace}`).map((name) => ({ namespace, name })),
@@ -118,6 +119,14 @@ export class Claims {
     if (wrong === undefined) return `${this.#parentOf(claim)}/${claim.name}`;
     const message = `"${claim.namespace}/${claim.name}" is not a valid name of a persistentvolumeclaim: ${wrong}`;
     throw new AgentError({ reason: "InvalidName", message });
+  }
+
+  /** Here no helper process stands between. */
+  #mustNotHang(): void {
+    const mount = this.#options.files.hangable(this.#root);
+    if (mount === undefined) return;
+    const message = `${this.#root} is on ${mount.point} (${mount.type}), a file system that may hang and that the agent itself does not touch; remove the directory of the claim there by hand`;
+    throw new AgentError({ reason: "ClaimsMayHang", message });
   }
 
   #parentOf({ namespace, by }: ClaimUse): string {

@@ -42,11 +42,16 @@ import {
   type Departures,
 } from "./recreated-manifests.ts";
 
+/** Why a directory cannot be read; undefined = its file system answers. Never rejects. */
+export type AskDirectory = (path: string, signal: AbortSignal) => Promise<string | undefined>;
+
 export interface FileSourceOptions extends ReadContext {
   readonly random: Random;
   readonly log: Logger;
   readonly directory: string;
   readonly lastGood: Pick<LastGoodManifests, "load" | "save">;
+  /** Asked before each scan of a directory whose file system may hang; absent = it is never asked. */
+  readonly askDirectory?: AskDirectory;
   /** Receives a snapshot at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
 }
@@ -109,8 +114,13 @@ export class FileSource {
     let hinted = NO_HINTS;
     try {
       while (!signal.aborted) {
+        // No await where nothing hangs: it would move the scan behind other work.
+        const asking = this.#askDirectory(signal);
+        const silence = asking === undefined ? undefined : await asking;
+        if (signal.aborted) break;
         const since = this.#options.clock.monotonic();
-        this.#scan(hinted);
+        if (silence === undefined) this.#scan(hinted);
+        else this.#directoryFailed(silence);
         if (this.#state !== this.#published && this.#mayPublish()) this.#publish();
         await this.#rest(since, signal);
         using timer = deadline(this.#options.clock, this.#delay(), signal);
@@ -174,6 +184,18 @@ export class FileSource {
         why,
       });
     this.#state = initialState(this.#stored);
+  }
+
+  /** Resolves to why the directory cannot be read now; undefined = its file system answers, or never hangs. */
+  #askDirectory(signal: AbortSignal): Promise<string | undefined> | undefined {
+    const { files, directory, askDirectory } = this.#options;
+    const mount = askDirectory === undefined ? undefined : files.hangable(directory);
+    if (mount === undefined) return undefined;
+    return askDirectory?.(directory, signal).then((why) =>
+      why === undefined
+        ? undefined
+        : `${mount.point} (${mount.type}) does not answer (${why}): check the server or the program that serves it`,
+    );
   }
 
   /** Scans the directory once and reads the files that have settled. */

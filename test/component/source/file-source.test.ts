@@ -438,6 +438,27 @@ describe("deleting", () => {
     await on.stop();
   });
 
+  test("a directory whose file system does not answer is not touched and stops nothing", async () => {
+    using on = new ManifestDirectory();
+    on.silence = "";
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    on.silence = "no answer within 10 s";
+    await on.clock.advance(RESCAN);
+    expect(on.now().pods).toEqual(["web busybox:1"]);
+    expect(on.snapshots.at(-1)?.rejected).toMatchObject([
+      {
+        code: "DirectoryError",
+        message: `${on.root} (nfs4) does not answer (no answer within 10 s): check the server or the program that serves it`,
+      },
+    ]);
+    on.silence = "";
+    await on.move("more.yaml", manifest("more"));
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({ ...READY, pods: ["more busybox:1", "web busybox:1"] });
+    await on.stop();
+  });
+
   test("a directory that goes while a file settles is waited for without haste", async () => {
     using on = new ManifestDirectory();
     await on.start();

@@ -88,6 +88,8 @@ export class ManifestDirectory implements Disposable {
   readonly unheard: DirectoryHint[] = [];
   source: FileSource | undefined;
   readonly guard = new FakeGuard();
+  /** Why its file system, one that may hang, does not answer; "" = it does; undefined = it is one that never hangs. */
+  silence: string | undefined;
   /** Instead of `store`. */
   lastGood: LastGoodStore | undefined;
   #hint: ((hint: DirectoryHint) => void) | undefined;
@@ -111,6 +113,7 @@ export class ManifestDirectory implements Disposable {
         write: (line) => this.log.push(line),
       }),
       directory: this.directory,
+      askDirectory: () => Promise.resolve(this.silence === "" ? undefined : this.silence),
       lastGood: this.lastGood ?? this.store,
       nodeName: "pi-1",
       sha256,
@@ -194,7 +197,9 @@ export class ManifestDirectory implements Disposable {
     const real = realFiles();
     return {
       ...real,
+      hangable: () => (this.silence === undefined ? undefined : { point: this.root, type: "nfs4" }),
       list: (directory) => {
+        if (this.silence !== undefined && this.silence !== "") throw new Error("this call hangs");
         this.lists += 1;
         this.clock.spend(this.listingMs);
         return real.list(directory);

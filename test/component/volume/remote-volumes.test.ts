@@ -209,6 +209,14 @@ describe.skipIf(whyNoFuse() !== undefined)("a file system that hangs", () => {
     expect(existsSync(node.world.podDir)).toBe(false);
   });
 
+  test("is not listed for the verb that removes data", async () => {
+    const node = aNode();
+    using hung = await HungFileSystem.mount(node.world.claimRoot);
+    expect(() => node.volumes.claims.list()).toThrow(
+      `${hung.path} is on ${hung.path} (fuse), a file system that may hang`,
+    );
+  });
+
   test("takes a few processes at most, whatever their number", async () => {
     const node = aNode();
     using hung = await HungFileSystem.mount(node.at("nas"));

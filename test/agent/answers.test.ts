@@ -19,6 +19,7 @@ import { writtenPod } from "./sim-manifest.ts";
 import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 const HOUR_MS = 3_600_000;
+const SERVICE = { apiVersion: "v1", kind: "Service", metadata: { name: "web", namespace: "shop" } };
 
 describe("a newer generation", () => {
   test("is kept before it acts, and told step by step until its pods are well", async () => {
@@ -170,6 +171,22 @@ describe("what is no document is refused with 400", () => {
   });
 });
 
+test("a kind that one node does not run is listed, also after a restart, and the rest runs", async () => {
+  using stage = await running();
+  const deployment = { ...SERVICE, apiVersion: "apps/v1", kind: "Deployment" };
+  const resources = [SERVICE, writtenPod(NEXT, 1), deployment];
+  await stage.publish({ ...documentOf(4), resources });
+  const at = { source: "node", namespace: "shop", name: "web", code: "Ignored", path: "kind" };
+  const expected = [
+    { ...at, kind: "Service", message: expect.stringContaining("use hostPort") as string },
+    { ...at, kind: "Deployment", message: expect.stringContaining("template as a Pod") as string },
+  ];
+  expect(stage.reported.rejected).toMatchObject(expected);
+  expect(stage.running()).toEqual([expect.stringMatching(/^web-2 /)]);
+  await stage.stays({ generation: 4, observedGeneration: 4, phase: "Healthy", code: 200 });
+  expect(stage.reported.rejected).toMatchObject(expected);
+});
+
 describe("what nobody vouches for is refused with 401", () => {
   const next = documentOf(4, [NEXT], { epoch: "old" });
 
@@ -264,6 +281,15 @@ describe("what asks for nothing is refused with 417", () => {
   test("an empty list that does not say that it is meant", async () => {
     using stage = await running();
     await stage.refuses(documentOf(4, []), 417, /allowEmpty: true/);
+  });
+
+  test("nothing but kinds that one node does not run", async () => {
+    using stage = await running();
+    await stage.refuses(
+      { ...documentOf(4), resources: [SERVICE] },
+      417,
+      /Service shop\/web: .*hostPort/,
+    );
   });
 
   test("an empty payload: nothing is deleted, and nothing is retained that could be refused again", async () => {

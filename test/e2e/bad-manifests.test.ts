@@ -69,7 +69,7 @@ e2e("bad content in the place of good stops no pod, and is told at three doors",
     expect(line ?? `nothing about ${name}`).toMatch(says);
     expect(line).toContain(field);
     // Where the text of a file is to blame, the line as well.
-    if (["syntax-error", "unknown-field", "bomb"].includes(name))
+    if (["syntax-error", "unknown-field", "bomb", "empty", "binary"].includes(name))
       expect(line?.slice(pathOf(name).length)).toMatch(/^:\d+: /);
   }
   expect(stderr).not.toContain(".bak");

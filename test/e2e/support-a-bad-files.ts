@@ -35,7 +35,11 @@ export const BAD_FILES: readonly BadFile[] = [
     says: /unknown field \(did you mean livenessProbe\?\)/,
     field: "spec.containers[0].livenesProbe",
   },
-  { name: "empty", put: (path) => place(path, ""), says: /no document|empty/i },
+  {
+    name: "empty",
+    put: (path) => place(path, ""),
+    says: /no object, .*delete the file to stop them/,
+  },
   { name: "binary", put: (path) => place(path, randomBytes(4096)), says: /UTF-8|binary/ },
   {
     name: "fifo",
@@ -46,7 +50,7 @@ export const BAD_FILES: readonly BadFile[] = [
     name: "huge",
     // It would be a pod if anybody read it all.
     put: (path, pod) => place(path, `${stringify(pod)}${"# padding\n".repeat(1024 * 1024)}`),
-    says: /has 10\d{6} bytes; .*at most 4194304/,
+    says: /has 10,\d{3},\d{3} bytes, at most 4,194,304/,
   },
   {
     name: "symlink-loop",

@@ -113,6 +113,17 @@ describe("what reading accepts", () => {
   });
 });
 
+test("objects of other kinds, which are skipped, are accepted, also in a list", () => {
+  const metadata = { name: "web" };
+  const others = [
+    { apiVersion: "v1", kind: "Service", metadata, spec: { ports: [] } },
+    { apiVersion: "apps/v1", kind: "Deployment", metadata },
+    { apiVersion: "example.com/v1", kind: "Sensor", metadata },
+  ];
+  const lists = [{ apiVersion: "v1", kind: "List", items: others }];
+  for (const object of [...others, ...lists]) expect(refusedByManifest(object)).toEqual([]);
+});
+
 describe("what reading refuses", () => {
   test.each(fixturesIn("invalid").map(({ file, text }) => [file, text] as const))(
     "%s",

@@ -345,13 +345,14 @@ function plainConfigs(logs: string): PodConfigs {
       },
     }),
     etcHosts: ({ uid }) => join(logs, "..", "pods", uid, "etc-hosts"),
-    container: (desired, container, { attempt, configDigest }) => ({
+    container: (desired, container, { attempt, configDigest, podRestarts = 0 }) => ({
       metadata: { name: container.name, attempt },
       image: { image: container.image },
       labels: { ...labels(desired), [LABEL.containerName]: container.name },
       annotations: {
         [ANNOTATION.gracePeriod]: String(desired.pod.spec.terminationGracePeriodSeconds),
         ...(configDigest === undefined ? {} : { [ANNOTATION.configDigest]: configDigest }),
+        ...(podRestarts === 0 ? {} : { [ANNOTATION.podRestarts]: String(podRestarts) }),
       },
     }),
     terminationLog: ({ uid }, container, attempt) =>

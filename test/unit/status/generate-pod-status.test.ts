@@ -5,7 +5,7 @@ import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { generatePodStatus } from "../../../src/status/generate-pod-status.ts";
 import type { PodFacts } from "../../../src/status/pod-facts.ts";
-import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const BEFORE = "2026-11-21T09:00:00Z";
@@ -336,4 +336,74 @@ test("generating again from the result changes nothing", () => {
     ...generate({ previous: generate({ observed: running }) }).containerStatuses,
   ];
   expect(lost[0]?.restartCount).toBe(1);
+});
+
+describe("a pod whose containers are restarted together", () => {
+  const rule = {
+    action: "RestartAllContainers",
+    exitCodes: { operator: "In", values: [42] },
+  } as const;
+  const spec: Partial<PodSpec> = {
+    restartPolicy: "Never",
+    initContainers: [aContainer("i")],
+    containers: [aContainer("a", { restartPolicy: "Never", restartPolicyRules: [rule] })],
+  };
+  const ended = (name: string, exitCode: number, attempt = 0) =>
+    anInstance(name, { state: "Exited", exitCode, attempt });
+  const before = [ended("i", 0), ended("a", 42)];
+
+  test("says so until the first of them has started again", () => {
+    const asked = generate({
+      spec,
+      observed: anObservedPod([aSandbox()], before),
+      facts: { restartingAll: true },
+    });
+    expect(conditionsOf(asked)["AllContainersRestarting"]).toBe("True RestartAllContainersStarted");
+    expect(asked.phase).toBe("Running");
+  });
+
+  test("is pending while its init containers run again, and not initialized by those before", () => {
+    const again = anInstance("i", { attempt: 1, podRestarts: 1 });
+    const status = generate({ spec, observed: anObservedPod([aSandbox()], [...before, again]) });
+    expect(conditionsOf(status)["AllContainersRestarting"]).toBe("False");
+    expect(status.phase).toBe("Pending");
+    expect(status.initContainerStatuses[0]).toMatchObject({ restartCount: 1, ready: false });
+    expect(status.containerStatuses[0]?.state.terminated?.exitCode).toBe(42);
+  });
+
+  test("shows why an init container that had completed does not start again", () => {
+    const running = anInstance("i", { attempt: 1, podRestarts: 1 });
+    const two = { ...spec, initContainers: [aContainer("i"), aContainer("j")] };
+    const waiting = { j: { reason: "ImagePullBackOff" } };
+    const status = generate({
+      spec: two,
+      observed: anObservedPod([aSandbox()], [...before, ended("j", 0), running]),
+      facts: { waiting },
+    });
+    expect(status.initContainerStatuses[1]?.state.waiting?.reason).toBe("ImagePullBackOff");
+  });
+
+  test("is pending while a sidecar starts again, whatever the app containers did before", () => {
+    const startupProbe = {
+      handler: { type: "tcpSocket", port: 80 },
+      initialDelaySeconds: 0,
+      periodSeconds: 10,
+      timeoutSeconds: 1,
+      successThreshold: 1,
+      failureThreshold: 3,
+    } as const;
+    const sidecar = aContainer("i", { restartPolicy: "Always", startupProbe });
+    const again = anInstance("i", { attempt: 1, podRestarts: 1 });
+    const status = generate({
+      spec: { ...spec, initContainers: [sidecar] },
+      observed: anObservedPod([aSandbox()], [...before, again]),
+    });
+    expect(status.phase).toBe("Pending");
+  });
+
+  test("has no such condition without such a rule", () => {
+    expect(conditionsOf(generate({ observed: running }))).not.toHaveProperty(
+      "AllContainersRestarting",
+    );
+  });
 });

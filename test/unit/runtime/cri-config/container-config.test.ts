@@ -231,6 +231,12 @@ describe("containerConfig", () => {
     expect(configOf({}).annotations).not.toHaveProperty("agent/config-digest");
   });
 
+  test("has how often its pod was restarted as a whole, if it was", () => {
+    const { annotations } = configOf({}, { podRestarts: 2 });
+    expect(annotations?.["agent/pod-restarts"]).toBe("2");
+    expect(configOf({}, { podRestarts: 0 }).annotations).not.toHaveProperty("agent/pod-restarts");
+  });
+
   test("does not start without a volume that it mounts", () => {
     const volumeMounts = [{ name: "gone", mountPath: "/data", readOnly: false }];
     expect(() => configOf({ volumeMounts })).toThrow('volume "gone" for /data is not set up');

@@ -117,6 +117,13 @@ describe("observedContainer", () => {
     expect(observedContainer(container(), status({}))).not.toHaveProperty("configDigest");
   });
 
+  test("reads how often its pod had been restarted as a whole, if it had", () => {
+    const restarts = (text: string) => status({ "agent/pod-restarts": text });
+    expect(observedContainer(container(), restarts("2")).podRestarts).toBe(2);
+    for (const one of [status({}), restarts("0"), restarts("-1"), restarts("x")])
+      expect(observedContainer(container(), one)).not.toHaveProperty("podRestarts");
+  });
+
   test("without them, or with unreadable ones, it is an app container without a hook", () => {
     for (const annotations of [{}, { "io.kubernetes.container.preStopHandler": "}" }]) {
       const observed = observedContainer(container(), status(annotations));

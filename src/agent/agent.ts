@@ -122,6 +122,7 @@ export class Agent {
       lifecycle,
       runtime,
       record,
+      redact,
       guard,
       onPodChanged: loop.podChanged,
       room: () => ({ node: nodeInfo(own), desired: desired.state }),

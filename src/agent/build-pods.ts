@@ -22,7 +22,7 @@ import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
 import { type RuntimeHelper, nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
-import { LifecycleRunner } from "../runtime/lifecycle-hooks.ts";
+import { LifecycleRunner, type LifecycleRunnerOptions } from "../runtime/lifecycle-hooks.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { CREATING_AT_ONCE, PodRuntime } from "../runtime/pod-runtime.ts";
@@ -79,6 +79,7 @@ export interface PodsOptions
   >;
   readonly ensureImage: EnsureImage;
   readonly record: RecordEvent;
+  readonly redact: LifecycleRunnerOptions["redact"];
   /** Absent = nothing waits. */
   readonly guard?: WorkGuard;
   readonly signal: AbortSignal;
@@ -144,10 +145,10 @@ export function buildPods(options: PodsOptions): PodRunner {
 }
 
 function buildRuntime(options: PodsOptions) {
-  const { configs, record, helper, ensureImage, volumes, network } = options;
+  const { configs, record, redact, helper, ensureImage, volumes, network } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);
-  const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
+  const lifecycle = new LifecycleRunner({ cri, edge: probes, clock, redact });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
   const common = { cri, configs, ensureImage, creating, record };
   const runOptions = new RunOptionsGenerator({ helper, configs, files });

@@ -21,7 +21,7 @@ export interface EventRecorderOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
   readonly config: Pick<AgentConfig, "mqtt">;
   readonly nodeName: string;
-  /** Redacts a text before it leaves the node. */
+  /** Takes the values of Secrets out of a message: programs and the runtime may have quoted one. */
   readonly redact: (text: string) => string;
   /** Events were added to the outbox. */
   readonly onFlushed: () => void;
@@ -35,11 +35,12 @@ export class EventRecorder implements Disposable {
   #rejected: readonly Rejection[] = [];
 
   constructor(options: EventRecorderOptions) {
-    const { clock, log } = options.edges;
+    const { redact, edges } = options;
+    const { clock, log } = edges;
     this.#options = options;
     this.#uplink = uplinkOf(options);
     this.#events = new Events({ clock, log, onRecorded: (event) => this.#uplink?.add(event) });
-    this.record = (event) => this.#events.record(event);
+    this.record = (event) => this.#events.record({ ...event, message: redact(event.message) });
   }
 
   /** Oldest occurrence first. */

@@ -103,11 +103,13 @@ export class NodeView {
 
   /** One per namespace/name: the running pod while a replacement waits, or has no room. */
   pods(): readonly PodEntry[] {
-    const { nodeName, notAdmitted, pods } = this.#options;
+    const { nodeName, notAdmitted, pods, redactor } = this.#options;
     const { workers, statuses } = pods;
+    const secrets = redactor.secrets();
     const shown = workers.entries().flatMap(({ desired, ...more }) => {
-      const status = statuses.status(desired.uid);
-      if (status === undefined) return [];
+      const known = statuses.status(desired.uid);
+      if (known === undefined) return [];
+      const status = redactStatus(known, secrets);
       const { pod, source, sourceRef, specHash } = desired;
       const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
       return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };

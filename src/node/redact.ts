@@ -17,24 +17,28 @@ const HIDDEN = "<hidden>";
 /** Characters; shorter values occur in too many unrelated texts. */
 const SHORTEST_SECRET = 6;
 
-/** Texts that must not occur in any response or report. */
+/** Texts that must not occur in any response, report, event or log line. */
 export function secretTexts(
   objects: readonly LocalObject[],
   pods: readonly Pod[],
 ): ReadonlySet<string> {
-  const ofSecrets = objects.flatMap((object) =>
-    object.kind === "Secret" ? Object.values(object.data).flatMap(textsOf) : [],
-  );
-  const ofEnv = pods.flatMap(({ spec }) =>
-    allContainers(spec).flatMap(({ env }) =>
-      env.flatMap((variable) => ("value" in variable ? [variable.value] : [])),
-    ),
+  return new Set([...objects.flatMap(ofObject), ...pods.flatMap(ofPod)]);
+}
+
+function ofObject(object: LocalObject): readonly string[] {
+  return object.kind === "Secret" ? longEnough(Object.values(object.data).flatMap(textsOf)) : [];
+}
+
+function ofPod({ spec }: Pod): readonly string[] {
+  const values = allContainers(spec).flatMap(({ env }) =>
+    env.flatMap((variable) => ("value" in variable ? [variable.value] : [])),
   );
   // Only values that look like tokens are secrets: a variable may also contain the name of a pod or an image.
-  const tokens = ofEnv.filter(
-    (value) => value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value),
-  );
-  return new Set([...ofSecrets, ...tokens].filter((text) => text.length >= SHORTEST_SECRET));
+  return values.filter((value) => value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value));
+}
+
+function longEnough(texts: readonly string[]): readonly string[] {
+  return texts.filter((text) => text.length >= SHORTEST_SECRET);
 }
 
 /** The text itself, and the forms in which a program may print it. */
@@ -58,6 +62,8 @@ const NO_SECRETS: SecretSource = { objects: () => [], pods: () => [] };
 export class Redactor {
   /** The current secret texts and the latest earlier ones. */
   readonly #known = new Set<string>();
+  /** Each event is redacted, and a Secret may have 1 MiB: what does not change is decoded once. */
+  readonly #texts = new WeakMap<object, readonly string[]>();
   #source = NO_SECRETS;
 
   follow(source: SecretSource): void {
@@ -65,7 +71,9 @@ export class Redactor {
   }
 
   secrets(): ReadonlySet<string> {
-    const texts = secretTexts(this.#source.objects(), this.#source.pods());
+    const objects = this.#source.objects().flatMap((one) => this.#textsOf(one, ofObject));
+    const pods = this.#source.pods().flatMap((one) => this.#textsOf(one, ofPod));
+    const texts = new Set([...objects, ...pods]);
     for (const text of texts) {
       this.#known.delete(text);
       this.#known.add(text);
@@ -78,6 +86,12 @@ export class Redactor {
   }
 
   readonly redact = (text: string): string => redact(text, this.secrets());
+
+  #textsOf<T extends object>(from: T, texts: (from: T) => readonly string[]): readonly string[] {
+    const known = this.#texts.get(from) ?? texts(from);
+    this.#texts.set(from, known);
+    return known;
+  }
 }
 
 /** `text` with every one of `secrets` replaced by `<hidden>`. */

@@ -17,9 +17,14 @@ import { type LifecycleHandler, type SleepHandler } from "../api/v1/lifecycle.ts
 
 export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {
   readonly edge: Pick<ProbeEdge, "httpGet">;
+  /** Takes the values of Secrets out of what a hook has printed. */
+  readonly redact: (text: string) => string;
 }
 
-const OUTPUT_BYTES = 1024;
+/** In UTF-16 units. */
+const OUTPUT_LENGTH = 1024;
+/** Of each stream: longer values of Secrets are not recognized. */
+const REDACTED_BYTES = 64 * 1024;
 /** The edge requires a timeout: the longest that a timer accepts. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -74,7 +79,7 @@ export class LifecycleRunner {
     const args = { cmd: command, timeoutSeconds };
     const { exitCode, stdout, stderr } = await this.#options.cri.execSync(id, args, { signal });
     if (exitCode === 0) return;
-    const output = outputText(stdout, stderr);
+    const output = outputText([stdout, stderr], this.#options.redact);
     throw new Error(`exit code ${exitCode}${output === "" ? "" : `: ${output}`}`);
   }
 
@@ -125,11 +130,14 @@ function isPlainTextAnswer(thrown: unknown): boolean {
 }
 
 /** The end of a command's output, which usually contains the error. */
-function outputText(stdout: Uint8Array, stderr: Uint8Array): string {
-  const end = stderr.subarray(-OUTPUT_BYTES);
-  const room = OUTPUT_BYTES - end.length;
-  const before = stdout.subarray(Math.max(0, stdout.length - room));
-  return new TextDecoder().decode(new Uint8Array([...before, ...end])).trim();
+function outputText(streams: readonly Uint8Array[], redact: (text: string) => string): string {
+  // Redacted before it is cut: the rest of a value that is cut in two would not be recognized.
+  const [stdout = "", stderr = ""] = streams.map((bytes) =>
+    redact(new TextDecoder().decode(bytes.subarray(-REDACTED_BYTES))),
+  );
+  const end = stderr.slice(-OUTPUT_LENGTH);
+  const before = stdout.slice(Math.max(0, stdout.length - (OUTPUT_LENGTH - end.length)));
+  return `${before}${end}`.trim();
 }
 
 function hookError(reason: string, message: string, cause: unknown): AgentError {

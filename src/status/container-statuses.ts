@@ -26,7 +26,7 @@ import { type PodFacts, isEnding, startsAgain } from "./pod-facts.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
 import { withoutUndefined } from "../lib/json.ts";
-import { sharedMessage } from "../runtime/observe/termination-message.ts";
+import { sharedMessage, withoutProgram } from "../runtime/observe/termination-message.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
@@ -51,17 +51,19 @@ export function containerStatuses(all: ContainerStatusesInput): PodContainerStat
   };
 }
 
-/** The termination messages of all containers share one limit. */
+/** The termination messages of all containers share one limit, and contain no value of a variable. */
 function withSharedMessages(
   observed: ObservedPod | undefined,
   spec: PodSpec,
 ): ObservedPod | undefined {
   if (observed?.containers.some(({ message }) => message !== "") !== true) return observed;
-  const count = allContainers(spec).length;
-  const containers = observed.containers.map((container) => ({
-    ...container,
-    message: sharedMessage(container.message, count),
-  }));
+  const all = allContainers(spec);
+  const containers = observed.containers.map((instance) => {
+    const container = all.find(({ name }) => name === instance.name);
+    const { message } = instance;
+    const shown = container === undefined ? message : withoutProgram(instance, container);
+    return { ...instance, message: sharedMessage(shown, all.length) };
+  });
   return { ...observed, containers };
 }
 

@@ -256,6 +256,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     configs: plainConfigs(logs),
     ensureImage: options.ensureImage,
     record: options.record ?? (() => undefined),
+    redact: (text) => text,
     helper: { ...PLAIN_WORLD, ...options.world },
     objects: { ...NO_POD_OBJECTS, ...options.objects },
     volumes: {

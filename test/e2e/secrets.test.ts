@@ -9,9 +9,10 @@ import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import type { BrokerClient, Collector } from "../harness/broker-client.ts";
 import { always, eventually } from "../harness/eventually.ts";
+import { ignoring } from "../../src/lib/errors.ts";
 import { getRejected } from "./support-a-agent.ts";
 import { desired, publishDesired, topicOf } from "./support-b-upstream.ts";
-import { containerOf, podOf, READY, untilPod } from "./support-c-views.ts";
+import { containerOf, findPod, podOf, READY, untilEvent, untilPod } from "./support-c-views.ts";
 import { World } from "./support-e-world.ts";
 
 const NODE = "keeper";
@@ -79,11 +80,16 @@ async function leaks(values: readonly string[]): Promise<readonly string[]> {
   expect(files.length).toBeGreaterThan(3);
   expect(messages.length).toBeGreaterThan(0);
   return [
-    ...files.map((path) => [path, readFileSync(path)] as const),
+    ...files.map((path) => [path, contentOf(path)] as const),
     ...answers,
     ...commands,
     ...messages,
   ].flatMap(([where, text]) => (holds(text) ? [where] : []));
+}
+
+/** Files of containers that ended long ago are removed meanwhile. */
+function contentOf(path: string): Buffer {
+  return ignoring(["ENOENT"], () => readFileSync(path)) ?? Buffer.alloc(0);
 }
 
 const ofFile = canary();
@@ -165,6 +171,40 @@ e2e("only who asks for it is shown the content", async () => {
   expect(hidden.stdout).not.toContain(ofFile);
   const shown = await agent.cli("get", "secret", "of-file", "-o", "yaml", "--show-secrets");
   expect(shown.stdout).toContain(`token: ${Buffer.from(ofFile).toString("base64")}`);
+});
+
+e2e("an error that quotes a Secret is shown without it, also after a restart", async () => {
+  const token = canary();
+  const short = "p1n";
+  world.put(agent, "secret-in-errors", { CANARY: token, SHORT: short });
+  const failed = async (container: string): Promise<string> => {
+    const { state, lastState } = containerOf(await podOf(agent, "quotes-its-command"), container);
+    return state.terminated?.message ?? lastState.terminated?.message ?? "";
+  };
+  const shown = async (): Promise<void> => {
+    for (const container of ["main", "args", "path", "short"]) {
+      const message = await eventually(
+        `${container} shows why it did not start`,
+        async () => /exec|stat|no such/.test(await failed(container)) && failed(container),
+        { timeout: 60_000, explain: () => agent.logTail() },
+      );
+      expect(message).not.toContain(`"${short}"`);
+    }
+    await untilEvent(agent, "prints-it", { reason: "FailedPostStartHook", type: "Warning" });
+    const lines = agent.logLines().map((line) => JSON.stringify(line));
+    expect(lines.filter((line) => line.includes("postStart hook failed"))).not.toEqual([]);
+    const quoted = String.raw`\"${short}`;
+    expect(lines.filter((line) => line.includes(token) || line.includes(quoted))).toEqual([]);
+    expect(await leaks([token])).toEqual([]);
+  };
+  await untilEvent(agent, "prints-it", { reason: "Unhealthy", type: "Warning" });
+  await shown();
+  await agent.kill("SIGKILL");
+  await agent.startReady();
+  await untilEvent(agent, "prints-it", { reason: "Unhealthy", type: "Warning" });
+  await shown();
+  agent.removeManifest("secret-in-errors.yaml");
+  await eventually("the pods are gone", async () => !(await findPod(agent, "prints-it")));
 });
 
 e2e("without its key the node says so, and everything runs on", async () => {

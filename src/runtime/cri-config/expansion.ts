@@ -96,15 +96,16 @@ export interface ExpandedWord {
   readonly expanded: string;
 }
 
-/** Shorter values are not worth hiding, and would match unrelated text. */
+/** Shorter values are hidden only where they are quoted: they would match unrelated text. */
 const MIN_HIDDEN = 4;
 
 /** A message with each expanded word as it was written: the values may be secret. */
 export function asWritten(message: string, words: readonly ExpandedWord[]): string {
   const forms = words.flatMap(({ written, expanded }) => {
-    if (written === expanded || expanded.length < MIN_HIDDEN) return [];
+    if (written === expanded || expanded === "") return [];
     // Runtimes quote words, which also escapes characters within them.
     const quoted = JSON.stringify(expanded).slice(1, -1);
+    if (expanded.length < MIN_HIDDEN) return [{ form: `"${quoted}"`, written: `"${written}"` }];
     return [...new Set([expanded, quoted])].map((form) => ({ form, written }));
   });
   return forms

@@ -47,6 +47,41 @@ export function logMessage(tail: Uint8Array): string {
   return lastBytes(lines.slice(-LOG_LINES).map(contentOf).join(""), LOG_BYTES);
 }
 
+/** What stands in the place of a value. */
+const HIDDEN = "<hidden>";
+/** `"exec: \"x\""`, `'x'` and `\u0060x\u0060` (crun); one that is cut off ends with the message. */
+const QUOTED = /(["'`])((?:\\[^]|(?!\1)[^\\])*)(?:\1|\\?$)/g;
+/** Shorter values are not worth hiding where they are not quoted, and would match unrelated text. */
+const MIN_HIDDEN = 4;
+/** A runtime quotes the command, and perhaps some paths; every further one is hidden where it is quoted only. */
+const MAX_QUOTED = 8;
+/** In UTF-16 units; no more than the beginning is shown anyway. */
+const MAX_RUNTIME_MESSAGE = 64 * 1024;
+
+/**
+ * The message of a container that never ran: runtimes quote the program that they cannot start. If the spec names it by
+ * `$(NAME)`, the value may be secret, and of an earlier Secret or an earlier process of the agent: whatever is quoted is hidden.
+ */
+export function withoutProgram(
+  { reason, message }: { readonly reason: string; readonly message: string },
+  { command, args }: Pick<Container, "command" | "args">,
+): string {
+  const program = command[0] ?? args[0] ?? "";
+  if (!NEVER_RAN.includes(reason) || !program.includes("$(")) return message;
+  const start = message.slice(0, MAX_RUNTIME_MESSAGE);
+  const quoted = [...start.matchAll(QUOTED)].map(([, , text = ""]) => text);
+  if (quoted.length === 0)
+    return "the runtime cannot start the command; its message is not shown, because the command contains values of variables";
+  const values = [...new Set(quoted)].filter((text) => text.length >= MIN_HIDDEN);
+  return values
+    .slice(0, MAX_QUOTED)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce(
+      (text, value) => text.replaceAll(value, HIDDEN),
+      start.replaceAll(QUOTED, `$1${HIDDEN}$1`),
+    );
+}
+
 /** kubelet: the runtime's own message first, then the container's. */
 export function joinedMessage(runtime: string, container: string): string {
   if (runtime === "" || container === "") return runtime + container;

@@ -135,12 +135,12 @@ test("the silence of the runtime is told, and its end", () => {
   ]);
 });
 
-test("a secret in an event stays on the node, and a metered line takes Warnings only", async () => {
+test("a secret in an event is shown nowhere, and a metered line takes Warnings only", async () => {
   const events = sink({ mqtt: { ...MQTT, profile: "metered" } });
   events.record(PULLED);
   const message = "probe failed: s3cret";
   events.record(podEvent(POD, { type: "Warning", reason: "Unhealthy", message }));
-  expect(told(events)).toContain("Warning Unhealthy Pod/web: probe failed: s3cret");
+  expect(told(events)).toContain("Warning Unhealthy Pod/web: probe failed: <hidden>");
   await clock.advance(10_000);
   const rows = store.outbox.nextBatch(10).map(({ payload }) => new TextDecoder().decode(payload));
   expect(rows).toHaveLength(1);

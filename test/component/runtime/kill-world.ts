@@ -90,7 +90,12 @@ export class KillWorld {
       this.requests.push(request);
       return this.#options.answer?.(request) ?? Promise.resolve(OK);
     };
-    const lifecycle = new LifecycleRunner({ cri, clock, edge: { httpGet } });
+    const lifecycle = new LifecycleRunner({
+      cri,
+      clock,
+      redact: (text) => text,
+      edge: { httpGet },
+    });
     return new PodKiller({
       cri,
       lifecycle,

@@ -9,6 +9,8 @@ import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
 import { type LifecycleHandler } from "../../../src/api/v1/lifecycle.ts";
 
+const SECRET = "s3cr3t-value";
+
 type Edge = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 
 interface Hook extends KillWorldOptions, CallOptions {
@@ -25,6 +27,7 @@ async function run(hook: Hook) {
   hook.before?.(world);
   const { clock, runtime: cri } = world;
   const requests: HttpRequest[] = [];
+  const redact = (text: string): string => text.replaceAll(SECRET, "<hidden>");
   const httpGet = async (
     request: HttpRequest,
     call: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
@@ -33,7 +36,7 @@ async function run(hook: Hook) {
     using limit = deadline(clock, call.timeoutMs, call.signal);
     return await (hook.edge?.(request, limit.signal) ?? answer(200));
   };
-  const runner = new LifecycleRunner({ cri, clock, edge: { httpGet } });
+  const runner = new LifecycleRunner({ cri, clock, redact, edge: { httpGet } });
   const target = {
     containerId: world.idOf("web"),
     podIP: hook.podIP ?? "10.88.0.1",
@@ -97,6 +100,16 @@ describe("an exec hook", () => {
     expect(result).toMatchObject({
       reason: "LifecycleHookFailed",
       message: `exec [sh -c bye] hook failed: exit code 3: ${"o".repeat(1012)}no such file`,
+    });
+  });
+
+  test("that prints a Secret shows it nowhere, nor the rest of one that is cut", async () => {
+    const { result } = await run({
+      handler: exec,
+      exec: () => ({ exitCode: 1, stdout: SECRET, stderr: `${SECRET}${"o".repeat(1020)}` }),
+    });
+    expect(result).toMatchObject({
+      message: `exec [sh -c bye] hook failed: exit code 1: den>${"o".repeat(1020)}`,
     });
   });
 

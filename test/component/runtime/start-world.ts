@@ -63,7 +63,7 @@ export class StartWorld implements Disposable {
     const record = (event: NewEvent): void => void events.push(event);
     const node = { ...PLAIN_WORLD, ...world };
     const edge = { httpGet: () => Promise.reject(new Error("no network")) };
-    const lifecycle = new LifecycleRunner({ cri, clock, edge });
+    const lifecycle = new LifecycleRunner({ cri, clock, redact: (text) => text, edge });
     const configs = this.#configs();
     const ensureImage: ConstructorParameters<typeof PodRuntime>[0]["ensureImage"] = (
       _pod,

@@ -67,6 +67,7 @@ describe("a message about expanded words", () => {
     ["no such file: hunter2/x", "hunter2/x", "no such file: $(W)"],
     ['exec: "a\\"bcd"', 'a"bcd', 'exec: "$(W)"'],
     ["a: abc", "abc", "a: abc"],
+    ['exec: "abc": abcd', "abc", 'exec: "$(W)": abcd'],
     ["plain: $(W)", "$(W)", "plain: $(W)"],
     ["twice hunter2 hunter2", "hunter2", "twice $(W) $(W)"],
   ])("%s", (message, expanded, shown) => {

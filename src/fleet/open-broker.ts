@@ -1,11 +1,13 @@
 // Performs: from flags and fleet.yaml to a session with the broker.
 
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { MqttConfig } from "../config/config.ts";
-import { invalidInput } from "../cli/exit-codes.ts";
+import { invalidInput, UsageError } from "../cli/exit-codes.ts";
 import type { Terminal } from "../cli/process-io.ts";
 import { readNamedFile } from "../cli/read-file.ts";
+import { printable } from "../cli/terminal-text.ts";
+import { ownerProblem } from "../host/file-owner.ts";
 import type { Random } from "../lib/random.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
@@ -48,15 +50,34 @@ const FILE_FIELDS = ["passwordFile", "caFile", "certFile", "keyFile"];
 /** Throws UsageError for what was written wrong, CliError for a broker that does not answer. */
 export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<Fleet> {
   const { terminal, link, random } = parts;
-  const path = flags.nodes ?? terminal.environment["AGENT_FLEET"] ?? FLEET_FILE;
-  const isNamed = path !== FLEET_FILE;
-  const file = isNamed || existsSync(path) ? readFleet(path) : NO_FLEET_FILE;
+  const named = flags.nodes ?? terminal.environment["AGENT_FLEET"];
+  const found = named === undefined ? fileOfDirectory() : undefined;
+  const path = named ?? found;
+  const file = path === undefined ? NO_FLEET_FILE : readFleet(path);
   const config = mqttOf(file, writtenFlags(flags));
   if (!config.ok) throw invalidInput("the connection to the broker", config.errors);
+  // The directory, not the person, has chosen the broker that gets passwords and documents.
+  if (found !== undefined)
+    terminal.err(`using ${printable(found)}: broker ${printable(config.value.url)}\n`);
   const connect = connectOptions(config.value, random);
   const session = await OperatorSession.open({ link, clock: terminal.clock, connect });
   const root = config.value.topicRoot;
   return { session, root, file, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+}
+
+/** The fleet.yaml of the working directory. Throws UsageError if another user can change it. */
+function fileOfDirectory(): string | undefined {
+  const path = resolve(FLEET_FILE);
+  if (!existsSync(path)) return undefined;
+  const user = process.geteuid?.() ?? 0;
+  const { uid: owner, mode } = statSync(path);
+  const wrong =
+    ownerProblem(path, { owner: lstatSync(path).uid, mode: 0 }, user) ??
+    ownerProblem(path, { owner, mode }, user);
+  if (wrong === undefined) return path;
+  throw new UsageError(
+    `${printable(path)} is not used: it ${wrong.what} and could name another broker; name it with --nodes if you trust it, or ${printable(wrong.remedy)}`,
+  );
 }
 
 function readFleet(path: string): FleetFile {

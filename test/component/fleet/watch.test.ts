@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, lchownSync, renameSync, symlinkSync } from "node:fs";
 import { anAck, containing, FleetStage } from "./fleet-stage.ts";
 
 let stage: FleetStage;
@@ -273,5 +274,52 @@ describe("the broker", () => {
       { username: "op", password: "sesame" },
     ]);
     expect(stage.broker.subscribes.flat()).toContain("acme/x/node/pi-1/state");
+  });
+});
+
+describe("./fleet.yaml, which no flag names,", () => {
+  const FILE = "mqtt: {url: mqtt://broker.test}\nnodes: [pi-1]\n";
+  const before = process.cwd();
+  afterEach(() => process.chdir(before));
+
+  function inDirectory(): string {
+    const path = stage.file("fleet.yaml", FILE);
+    process.chdir(stage.directory);
+    return path;
+  }
+
+  test("is named with its broker", async () => {
+    const path = inDirectory();
+    const { stdout, stderr } = await stage.run(["status"]);
+    expect(stdout).toContain("pi-1");
+    expect(stderr).toStartWith(`using ${path}: broker mqtt://broker.test\n`);
+  });
+
+  const changes: Readonly<Record<string, readonly [change: (path: string) => void, what: string]>> =
+    {
+      "of another user": [(path) => chownSync(path, 4242, 4242), "belongs to user 4242"],
+      "that all users can write": [(path) => chmodSync(path, 0o666), "is writable by all users"],
+      "that its group can write": [(path) => chmodSync(path, 0o664), "is writable by its group"],
+      "that is another user's link": [
+        (path) => {
+          renameSync(path, `${path}.own`);
+          symlinkSync(`${path}.own`, path);
+          lchownSync(path, 4242, 4242);
+        },
+        "belongs to user 4242",
+      ],
+    };
+  test.each(Object.entries(changes))("%s is refused", async (_case, [change, what]) => {
+    const path = inDirectory();
+    change(path);
+    const { code, stderr } = await stage.run(["status"]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: containing(`${path} is not used: it ${what}`),
+    });
+    expect(stage.broker.connectOptions.size).toBe(0);
+    const named = await stage.run(["status", "--nodes", "fleet.yaml"]);
+    expect(named.stdout).toContain("pi-1");
+    expect(named.stderr).not.toContain("using");
   });
 });

@@ -17,8 +17,9 @@ export interface DemoStep {
   readonly result: string;
 }
 
-/** How long an update may take to become ready. */
-const DEADLINE_S = 5;
+/** How long the pod may take to become ready: enough for a small device, and little to wait for in the demo. */
+const USUAL_DEADLINE_S = 60;
+const SHORT_DEADLINE_S = 5;
 
 export const DEMO_STEPS: readonly DemoStep[] = [
   {
@@ -38,19 +39,27 @@ export const DEMO_STEPS: readonly DemoStep[] = [
   {
     generation: 3,
     what: `an update of pod ${FROM_MQTT} whose readiness probe never succeeds`,
-    document: documentOf(3, "touch /tmp/redy; while true; do date; sleep 5 & wait $!; done"),
+    document: documentOf(
+      3,
+      "touch /tmp/redy; while true; do date; sleep 5 & wait $!; done",
+      SHORT_DEADLINE_S,
+    ),
     isDone: (reported) => isRolledBack(reported, { generation: 3, lastGood: 2 }),
-    result: `it was not ready within ${DEADLINE_S} s, so the node went back by itself: what generation 2 asked for runs again`,
+    result: `it was not ready within ${SHORT_DEADLINE_S} s, so the node went back by itself: what generation 2 asked for runs again`,
   },
 ];
 
-function documentOf(generation: number, script: string): object {
+function documentOf(
+  generation: number,
+  script: string,
+  progressDeadlineSeconds = USUAL_DEADLINE_S,
+): object {
   return {
     apiVersion: "agent/v1",
     kind: "DesiredState",
     target: { node: NODE },
     generation,
-    policy: { minReadySeconds: 1, progressDeadlineSeconds: DEADLINE_S },
+    policy: { minReadySeconds: 1, progressDeadlineSeconds },
     resources: [
       {
         apiVersion: "v1",
@@ -69,7 +78,6 @@ function documentOf(generation: number, script: string): object {
               readinessProbe: {
                 exec: { command: ["test", "-e", "/tmp/ready"] },
                 periodSeconds: 1,
-                failureThreshold: 1,
               },
             },
           ],

@@ -35,7 +35,9 @@ export class RoomJudge {
     const spec = ledger.spec(uidOf(container));
     if (spec === undefined || ledger.startedBy.get(container.id) !== ledger.process) return;
     // What an earlier process left without its spec holds a place that this one cannot know.
-    const known = new Set(ledger.agent?.pods().map(({ desired }) => desired.uid));
+    const preempted = ledger.agent?.store.removals.all().filter(({ why }) => why === "Preempted");
+    const pods = ledger.agent?.pods().map(({ desired }) => desired.uid) ?? [];
+    const known = new Set([...pods, ...(preempted ?? []).map(({ uid }) => uid)]);
     const beside = ledger.runtime
       .running()
       .filter((one) => ledger.isAlive(one) && !ledger.isForeign(one))

@@ -36,6 +36,7 @@ interface Place {
 /** The pods that must be gone before `own`, a pod of a file, starts; none while there is room beside them. */
 export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly DesiredPod[] {
   const { files, documents } = taken;
+  if (documents.length === 0) return [];
   const settled = new Set([own, ...files].map(({ pod }) => podName(pod)));
   const others = documents.filter(({ desired }) => podName(desired.pod) !== podName(own.pod));
   const ports = others.filter(({ desired }) => portConflict(own.pod, [desired]) !== undefined);

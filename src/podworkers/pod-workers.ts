@@ -9,6 +9,7 @@ import {
   type Removal,
 } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
+import { isStatic } from "../api/pod/labels.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
 import { nameOf, planWorkers, type PodIdentity } from "./plan-workers.ts";
@@ -41,6 +42,10 @@ export interface PodWorkersOptions
   readonly signal: AbortSignal;
 }
 
+function endedLife({ uid, pod: { metadata } }: DesiredPod): Removal {
+  return { uid, namespace: metadata.namespace, name: metadata.name, why: "Replaced" };
+}
+
 const AGAIN_MS = 10_000;
 
 export class PodWorkers {
@@ -68,7 +73,8 @@ export class PodWorkers {
       observed: [...this.#options.pods.cache.all().values()],
       removals: this.#options.removals.all(),
     });
-    this.#remove(removals);
+    const anew = updates.filter((pod) => this.#hasEndedForDocument(pod));
+    this.#remove([...removals, ...anew.map(endedLife)]);
     for (const pod of desired.pods) this.#replacement.hurryOldLife(pod);
     for (const pod of starts) this.#start(pod);
     for (const pod of updates) this.#workers.get(pod.uid)?.update(pod);
@@ -85,6 +91,13 @@ export class PodWorkers {
     for (const worker of workers)
       if (contested.has(nameOf(worker)) || this.#workers.pending(worker.uid) !== undefined)
         worker.notify();
+  }
+
+  /** What a document has brought to its end is no end of a file's pod of the same UID: that one begins anew. */
+  #hasEndedForDocument({ uid, source }: DesiredPod): boolean {
+    const before = this.#workers.get(uid)?.desired?.source;
+    if (before === undefined || isStatic(before) || !isStatic(source)) return false;
+    return this.#options.pods.statuses.isOver(uid);
   }
 
   /** The runtime's view of a pod changed. */

@@ -32,7 +32,21 @@ const BIG_DB = specOf("db", 4, { cpu: 3 });
 const DEAF_DB = specOf("db", 5, { ...DEAF, cpu: 3, hostPort: 8_090, grace: HOUR });
 const DEAF_WEB = specOf("web", 8, { ...DEAF, grace: HOUR });
 const WAITING_WEB = specOf("web", 9, { dependsOn: { name: "db", state: "Running" } });
-const SPECS = [BIG_WEB, SMALL_WEB, UNPULLED_WEB, PORT_WEB, BIG_DB, DEAF_DB, DEAF_WEB, WAITING_WEB];
+const JOB_WEB = specOf("web", 10, {
+  restartPolicy: "Never",
+  app: { program: { stopsAfterMs: 0, exitsAfterMs: 50, exitCode: 0 } },
+});
+const SPECS = [
+  JOB_WEB,
+  BIG_WEB,
+  SMALL_WEB,
+  UNPULLED_WEB,
+  PORT_WEB,
+  BIG_DB,
+  DEAF_DB,
+  DEAF_WEB,
+  WAITING_WEB,
+];
 
 async function nodeWith(...pods: readonly SimSpec[]): Promise<AnswerStage> {
   const stage = new AnswerStage({ specs: SPECS });
@@ -153,6 +167,18 @@ describe("a file's pod waits for one of a document no longer than 30 s, whatever
     await put(stage, SMALL_WEB, 600_000);
     expect(names(stage)).toEqual(["web-8"]);
   });
+});
+
+test("a file's pod begins anew where a document's very same pod has come to its end", async () => {
+  using stage = new AnswerStage({ specs: SPECS });
+  await stage.start();
+  await stage.publish(documentOf(1, [JOB_WEB]));
+  const starts = (): number => story(stage, / starts web-10/).length;
+  expect([starts(), names(stage)]).toEqual([1, []]);
+  await put(stage, JOB_WEB);
+  expect([starts(), names(stage)]).toEqual([2, []]);
+  await stage.restart();
+  expect(starts()).toBe(2);
 });
 
 describe("a file's pod that depends on another", () => {

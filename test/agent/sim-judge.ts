@@ -167,8 +167,11 @@ export class SimJudge {
         this.#room.onPreempted(uid, view);
         continue;
       }
-      if (view.pods.some((pod) => pod.uid === uid))
-        this.accuse(`removal of ${key} begun although it is wanted`);
+      const asked = view.pods.find((pod) => pod.uid === uid);
+      // A document's pod has come to its end, and a file asks for the very same.
+      const begun = this.ledger.ownSources(uid);
+      if (asked?.source === "file" && !begun.includes("file") && why === "Replaced") continue;
+      if (asked !== undefined) this.accuse(`removal of ${key} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !hasSpoken)
         this.accuse(`removal of ${key} begun before its source has synced`);
     }

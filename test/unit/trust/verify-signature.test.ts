@@ -46,6 +46,15 @@ describe("a glob", () => {
   });
 });
 
+test.each([
+  [16, "Signed"],
+  [17, "Broken"],
+] as const)("an envelope of %d signatures is %s", (count, type) => {
+  const signer = aSigner();
+  const text = signed("desired", "{}", ...Array.from({ length: count }, () => signer));
+  expect(readSignedMessage(bytes(text)).type).toBe(type);
+});
+
 describe("verifying", () => {
   const [root, other] = [aSigner(), aSigner()];
   const keys = { roots: rootKeysOf([root.pub], sha256) };

@@ -89,6 +89,8 @@ export class FileSource {
   /** The last scan did not read all that it might have. */
   #isCut = false;
   #directory: DirectorySeen = { type: "Never" };
+  /** What the log has about rejections that still stand. */
+  #logged: ReadonlySet<string> = new Set();
   /** undefined until the first snapshot. */
   #published: ManifestState | undefined;
   /** Files that wait, by path (start-guard). */
@@ -330,8 +332,15 @@ export class FileSource {
     const { emit, log } = this.#options;
     this.#published = this.#state;
     const snapshot = snapshotOf(this.#state);
-    for (const { ref, line, path, code, message } of snapshot.rejected)
-      log.warn("manifest not applied as written", { ref, line, path, code, message });
+    const logged = new Set<string>();
+    for (const { ref, line, path, code, message } of snapshot.rejected) {
+      const facts = { ref, line, path, code, message };
+      const key = JSON.stringify(facts);
+      // Each file of a burst causes a snapshot with all rejections so far.
+      if (!this.#logged.has(key)) log.warn("manifest not applied as written", facts);
+      logged.add(key);
+    }
+    this.#logged = logged;
     this.#save();
     emit(snapshot);
   }

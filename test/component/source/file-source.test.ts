@@ -107,6 +107,42 @@ describe("reading", () => {
   });
 });
 
+describe("the log of rejections", () => {
+  const lines = (on: ManifestDirectory): readonly string[] =>
+    on.log
+      .filter((line) => line.includes("manifest not applied as written"))
+      .map((line) => /bad-\d/.exec(line)?.[0] ?? line);
+
+  /** By then the logger has forgotten that it has written the same line. */
+  const QUIET = 61_000;
+
+  test("has each once, however many files follow", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    for (let n = 0; n < 4; n += 1) {
+      await on.move(`bad-${n}.yaml`, manifest("", "busybox:1"));
+      await on.clock.advance(QUIET);
+    }
+    await on.move("web.yaml", manifest("web"));
+    expect(on.now().rejected).toHaveLength(4);
+    expect(lines(on)).toEqual(["bad-0", "bad-1", "bad-2", "bad-3"]);
+    await on.stop();
+  });
+
+  test("has it again when it is another one, or has come back", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("bad-0.yaml", manifest("", "busybox:1"));
+    await on.move("bad-0.yaml", `# moved down\n${manifest("", "busybox:1")}`);
+    expect(lines(on)).toHaveLength(2);
+    await on.move("bad-0.yaml", manifest("web"));
+    await on.clock.advance(QUIET);
+    await on.move("bad-0.yaml", manifest("", "busybox:1"));
+    expect(lines(on)).toHaveLength(3);
+    await on.stop();
+  });
+});
+
 describe("more files than are read at once", () => {
   const MANY = 200;
   const names = Array.from({ length: MANY }, (_, index) => `p${String(index).padStart(3, "0")}`);

@@ -86,3 +86,42 @@ function varint(value: number): Buffer {
   for (; left >= 0x80; left = Math.floor(left / 0x80)) bytes.push((left % 0x80) | 0x80);
   return Buffer.from([...bytes, left]);
 }
+
+const FRAME_HEADER = 9;
+const PUSH_PROMISE = 0x5;
+/** Of the only request. */
+const OWN_STREAM = 1;
+
+/**
+ * Follows the frames of a connection. The library makes an object for each stream that a server names, and ends the
+ * process when one of them fails, because nothing listens to it: no such frame may reach it.
+ */
+export class FrameGate {
+  #header: number[] = [];
+  /** Bytes of the present frame that are still to come. */
+  #left = 0;
+
+  /** Why the library must not get these bytes; undefined = it may. */
+  refusal(chunk: Uint8Array): string | undefined {
+    for (let at = 0; at < chunk.length;) {
+      const payload = Math.min(this.#left, chunk.length - at);
+      this.#left -= payload;
+      at += payload;
+      const header = chunk.subarray(at, at + FRAME_HEADER - this.#header.length);
+      this.#header.push(...header);
+      at += header.length;
+      if (this.#header.length < FRAME_HEADER) continue;
+      const refusal = this.#begin(Buffer.from(this.#header));
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  }
+
+  #begin(header: Buffer): string | undefined {
+    this.#header = [];
+    this.#left = header.readUIntBE(0, 3);
+    const stream = header.readUInt32BE(5) & 0x7f_ff_ff_ff;
+    if (stream <= OWN_STREAM && header[3] !== PUSH_PROMISE) return undefined;
+    return `the server opens stream ${stream}, and only answers to the request are allowed`;
+  }
+}

@@ -12,7 +12,7 @@ import { Duplex } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
 import { PROBE_USER_AGENT, hostAndPort } from "./probe-http-request.ts";
 import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
-import { encodeRequest, judgeEnd, rpcError } from "./probe-grpc-message.ts";
+import { encodeRequest, FrameGate, judgeEnd, rpcError } from "./probe-grpc-message.ts";
 import {
   connectionFailed,
   exchange,
@@ -70,7 +70,7 @@ export function grpcHealth(
     socket.on("connect", () => (connected = true));
     socket.on("error", failed);
     const session = connectHttp2(`http://${where}`, {
-      createConnection: () => limited(socket, () => tooLong(settle)),
+      createConnection: () => limited(socket, settle).on("error", failed),
       settings: { enablePush: false },
     });
     session.on("error", failed);
@@ -86,9 +86,13 @@ export function grpcHealth(
   });
 }
 
-/** The library reads a socket beside JavaScript; of this stream it gets no more than MAX_CONNECTION bytes. */
-function limited(socket: Socket, onMore: () => void): Duplex {
+/**
+ * The library reads a socket beside JavaScript; of this stream it gets no more than MAX_CONNECTION bytes, and only frames
+ * of its request.
+ */
+function limited(socket: Socket, settle: Settle<GrpcHealth>): Duplex {
   let received = 0;
+  const gate = new FrameGate();
   const stream = new Duplex({
     read: () => void socket.resume(),
     write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, done),
@@ -100,8 +104,10 @@ function limited(socket: Socket, onMore: () => void): Duplex {
   });
   socket.on("data", (chunk: Buffer) => {
     received += chunk.length;
-    if (received <= MAX_CONNECTION) stream.push(chunk);
-    else onMore();
+    if (received > MAX_CONNECTION) return tooLong(settle);
+    const refusal = gate.refusal(chunk);
+    if (refusal === undefined) stream.push(chunk);
+    else settle.fail(connectionFailed(rpcError("Internal", refusal).message));
   });
   socket.on("end", () => void stream.push(null));
   socket.on("close", () => void stream.destroy());

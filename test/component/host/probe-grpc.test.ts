@@ -170,10 +170,11 @@ describe("a server that answers otherwise", () => {
   });
 });
 
+const frame = (type: number, stream: number, payload: readonly number[]): Buffer =>
+  Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, stream, ...payload]);
+const SETTINGS = frame(4, 0, []);
+
 describe("a server that floods", () => {
-  const frame = (type: number, stream: number, payload: readonly number[]): Buffer =>
-    Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, stream, ...payload]);
-  const SETTINGS = frame(4, 0, []);
   const floods: Readonly<Record<string, Buffer>> = {
     "with windows": frame(8, 0, [0, 0, 0, 1]),
     "with promises": frame(5, 1, [0, 0, 0, 2, 0x82, 0x86, 0x84]),
@@ -198,6 +199,23 @@ describe("a server that floods", () => {
     await server.closed();
     // What the kernel keeps for the connection was written too.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+});
+
+describe("a server that opens streams of its own", () => {
+  const own: Readonly<Record<string, readonly [Buffer, number]>> = {
+    "with headers": [frame(1, 2, [0x88]), 2],
+    "with data": [frame(0, 168, [1, 2, 3]), 168],
+    "with a promise on the request's stream": [frame(5, 1, [0, 0, 0, 2, 0x88]), 1],
+  };
+  test.each(Object.entries(own))("%s fails the probe", async (_sentence, [one, stream]) => {
+    const bytes = Buffer.concat([SETTINGS, frame(8, 0, [0, 0, 0, 1]), one]);
+    const server = await servers.plain((socket) => {
+      // A header may arrive in pieces.
+      socket.write(bytes.subarray(0, 12));
+      setImmediate(() => socket.write(bytes.subarray(12)));
+    });
+    expect(await rejection(ask(server.port))).toContain(`the server opens stream ${stream}, `);
   });
 });
 

@@ -16,6 +16,8 @@ export interface BrokerOptions {
   readonly extra?: readonly string[];
   /** Name of its directory, when there is more than one. */
   readonly name?: string;
+  /** Absent = a free one. */
+  readonly port?: number;
   /** Lines of its listener instead of an open one without TLS. */
   readonly listener?: readonly string[];
 }
@@ -30,7 +32,7 @@ export async function startBroker(
 }
 
 export class Broker {
-  readonly port: number = freePort();
+  readonly port: number;
   readonly #temp: TempDirectory;
   readonly #directory: string;
   readonly #secure: boolean;
@@ -38,6 +40,7 @@ export class Broker {
 
   constructor(temp: TempDirectory, options: BrokerOptions) {
     this.#temp = temp;
+    this.port = options.port ?? freePort();
     this.#directory = temp.directory(options.name ?? "broker");
     const listener = options.listener ?? ["allow_anonymous true"];
     this.#secure = listener.some((line) => line.startsWith("certfile "));

@@ -23,6 +23,7 @@ const IN_PROCESS_TIMEOUT = "--timeout=60000";
 const ON_REAL_PARTS = "test/e2e/**/*.test.ts";
 const LANES = 3;
 const LONG = [
+  "attacks",
   "rollback",
   "rollback-killed",
   "answers",

@@ -46,6 +46,8 @@ function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
   const [sandbox] = sandboxes;
   const isDown = running.length === 0 && sandboxes.every(({ ready }) => !ready);
   if (waits(world, spec) && isDown) return undefined;
+  // One that a file began may have its sandbox, and what runs there goes on.
+  if (lacksClaim(world, spec) && running.length === 0) return undefined;
   if (world.agent?.failureOf(spec.uid) !== undefined)
     return isDown ? undefined : `${spec.key} has failed and is still there`;
   if (sandbox === undefined) return `${spec.key} has no sandbox`;
@@ -65,11 +67,8 @@ function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
 
 /** For a pod that is not there, or for each other. */
 export function waits(world: SimWorld, spec: SimSpec): boolean {
-  const { name, dependsOn, volumes } = spec;
-  const reader = world.readerOf(spec);
-  const isKept = (of: SimVolume): boolean =>
-    of.type === "claim" && world.truth.word(of.claim, reader) === "Absent";
-  if (reader === "mqtt" && volumes.some(isKept)) return true;
+  const { name, dependsOn } = spec;
+  if (lacksClaim(world, spec)) return true;
   if (dependsOn === undefined) return false;
   const other = world.desired().find((one) => one.name === dependsOn.name);
   if (other === undefined || other.dependsOn?.name === name) return true;
@@ -79,6 +78,13 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
   const { phase, conditions = [] } = shown?.status ?? {};
   if (dependsOn.state === "Running") return phase !== "Running" && phase !== "Succeeded";
   return !conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+/** A document's pod does not get the data of files. */
+export function lacksClaim(world: SimWorld, spec: SimSpec): boolean {
+  const isKept = (of: SimVolume): boolean =>
+    of.type === "claim" && world.truth.word(of.claim, "mqtt") === "Absent";
+  return world.readerOf(spec) === "mqtt" && spec.volumes.some(isKept);
 }
 
 /** Names under which an old pod may run on, because the new one waits. */
@@ -129,6 +135,9 @@ function wrongLogs(world: SimWorld, wanted: ReadonlySet<string>): string | undef
   for (const directory of readdirSync(root)) {
     const [, name = "", uid = ""] = directory.split("_");
     if (wanted.has(uid)) continue;
+    const isEmpty = world.judge.livesOf(uid).starts === 0;
+    // Of one of which nothing has started only the process that began it knew.
+    if (isEmpty && world.judge.processes > 1) continue;
     const isMarked = existsSync(join(root, directory, ".replaced.json"));
     // Nobody remembers what was being removed when the database went.
     if (!isMarked && !world.process.lostDatabase) return `logs ${directory} are left over`;

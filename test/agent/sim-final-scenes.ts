@@ -13,7 +13,7 @@ import { uidOf } from "./sim-ledger.ts";
 import { difference, instances, objectsInUse, readings, type Instance } from "./sim-instances.ts";
 import type { ObjectName } from "./sim-objects.ts";
 import { refsOf, requiredBy } from "./sim-rendering.ts";
-import type { SimContainer, SimSpec } from "./sim-specs.ts";
+import { NAMES, type SimContainer, type SimSpec } from "./sim-specs.ts";
 import type { Reader } from "./sim-truth.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -213,6 +213,8 @@ async function misses(
 
 /** It restarts nothing and orphans nobody, also while the files do not tell what a lost copy said. */
 async function losesKey(world: SimWorld): Promise<string | undefined> {
+  // With the key the copies are lost to which updates were taken back: what runs goes on, but is no longer shown.
+  if (NAMES.some((name) => world.rollouts.isOpen(name))) return undefined;
   const { clock } = world.machine;
   // The word of the source that is written on a pod ends it, also if another one asks for it by now.
   const before = instances(world, (spec) => {

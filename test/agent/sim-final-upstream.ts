@@ -9,6 +9,9 @@ import { runsAgain } from "./sim-kubernetes.ts";
 import { NAMES } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
 
+/** docs/mqtt-api.md: texts are cut to this. */
+const TEXT_BYTES = 256;
+
 export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefined {
   if (world.setup.protocolVersion === undefined) return undefined;
   return (
@@ -98,12 +101,20 @@ function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
   return undefined;
 }
 
-/** Why a successor waits is said beside the status on the node, and in it upstream. */
+/** Why a successor waits is said beside the status on the node, and in it upstream, where texts are short. */
 function bare(status: PodStatus): string {
   const conditions = status.conditions.filter(
     ({ type }) => !Object.hasOwn(UPDATE_CONDITIONS, type),
   );
-  return JSON.stringify({ ...status, conditions });
+  return JSON.stringify({ ...status, conditions }, (key, value: unknown) =>
+    key === "message" && typeof value === "string" ? published(value) : value,
+  );
+}
+
+/** All messages of these worlds are printable ASCII, but for the ellipsis at their end. */
+function published(text: string): string {
+  const isShort = Buffer.byteLength(text) <= TEXT_BYTES;
+  return isShort ? text : `${text.slice(0, TEXT_BYTES - Buffer.byteLength("…"))}…`;
 }
 
 function keyOf(world: SimWorld, uid: string): string {

@@ -9,6 +9,7 @@ import { beginsToReplace } from "./sim-final-kills.ts";
 import { doorOfCommand } from "./sim-doors.ts";
 import { leftMount, lostClaim, wrongConfig } from "./sim-final-config.ts";
 import {
+  lacksClaim,
   strayVolumes,
   waits,
   wrongBooks,
@@ -168,6 +169,8 @@ async function idles(
   };
   await clock.advance(IDLE_MS);
   if (world.agent !== agent) return "the agent was replaced while nothing happens";
+  // What waits for a claim in vain is tried again and again, and says so.
+  if (world.desired().some((spec) => lacksClaim(world, spec))) return undefined;
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
   if (totalChanges(database) !== before.changes && mayBeLate && said.includes(TOPIC.event))
     return idles(world, agent, false);

@@ -168,9 +168,9 @@ export class SimJudge {
         continue;
       }
       const asked = view.pods.find((pod) => pod.uid === uid);
-      // A document's pod has come to its end, and a file asks for the very same.
-      const begun = this.ledger.ownSources(uid);
-      if (asked?.source === "file" && !begun.includes("file") && why === "Replaced") continue;
+      // A document's pod has come to its end, and a file asks for the very same, perhaps once more.
+      if (asked?.source === "file" && why === "Replaced" && this.ledger.hasEndedForDocument(uid))
+        continue;
       if (asked !== undefined) this.accuse(`removal of ${key} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !hasSpoken)
         this.accuse(`removal of ${key} begun before its source has synced`);

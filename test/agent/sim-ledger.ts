@@ -168,6 +168,15 @@ export class Ledger {
     return source !== "mqtt:node" || agent.store.documents.get(source) !== undefined;
   }
 
+  /** A document was the last that asked for it, nothing of it runs, and it is shown as ended. */
+  hasEndedForDocument(uid: string): boolean {
+    const known = this.agent?.pods().find(({ desired }) => desired.uid === uid);
+    const phase = known?.status?.phase;
+    const isOver = phase === "Succeeded" || phase === "Failed";
+    const runs = this.containersOf(uid).some((container) => this.isAlive(container));
+    return known?.desired.source === "mqtt:node" && isOver && !runs;
+  }
+
   /** The sources that may end it: the one written on it when it was made, and the one that asked for it last. */
   ownSources(uid: string): readonly SourceName[] {
     const written = this.sandboxesOf(uid).map(

@@ -1,6 +1,6 @@
 // Which pods of a simulated world fit beside each other on its node, independently of the agent.
 
-import type { SimSpec } from "./sim-specs.ts";
+import type { SimName, SimSpec } from "./sim-specs.ts";
 
 export const NODE_CPUS = 4;
 
@@ -9,6 +9,19 @@ export const FILES_WAIT_SECONDS = 30;
 
 export function fitTogether(one: SimSpec, other: SimSpec): boolean {
   if (one.name === other.name) return true;
-  const samePort = one.hostPort !== undefined && one.hostPort === other.hostPort;
-  return !samePort && (one.cpu ?? 0) + (other.cpu ?? 0) <= NODE_CPUS;
+  return !sharePort(one, other) && (one.cpu ?? 0) + (other.cpu ?? 0) <= NODE_CPUS;
+}
+
+/** What a document may ask for: nothing with the node's network, and no port twice. */
+export function acceptable<Want extends { readonly spec: SimSpec }>(
+  wants: readonly (readonly [SimName, Want])[],
+): readonly (readonly [SimName, Want])[] {
+  const allowed = wants.filter(([, { spec }]) => !spec.hostNetwork);
+  return allowed.filter(
+    ([, { spec }], index) => !allowed.slice(0, index).some(([, one]) => sharePort(one.spec, spec)),
+  );
+}
+
+function sharePort(one: SimSpec, other: SimSpec): boolean {
+  return one.hostPort !== undefined && one.hostPort === other.hostPort;
 }

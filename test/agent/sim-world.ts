@@ -16,7 +16,7 @@ import { ReportJudge } from "./sim-report-judge.ts";
 import { troubleRuntime } from "./sim-runtime-trouble.ts";
 import { ObjectHand } from "./sim-object-hand.ts";
 import type { ObjectName } from "./sim-objects.ts";
-import { fitTogether } from "./sim-room.ts";
+import { acceptable, fitTogether } from "./sim-room.ts";
 import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
 import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
 import { throwTrust } from "./sim-trust-dice.ts";
@@ -168,7 +168,10 @@ export class SimWorld implements Disposable {
     const [one, other] = asked.map((spec) => this.#taking(spec));
     if (one === undefined || other === undefined || fitTogether(one, other)) return [];
     const files = asked.filter((spec) => this.readerOf(spec) === "file");
-    if (files.length === 1) return asked.filter((spec) => !files.includes(spec));
+    const [file, ...others] = files;
+    // One that waits for the document's makes no room for itself.
+    if (file !== undefined && others.length === 0 && file.dependsOn === undefined)
+      return asked.filter((spec) => spec !== file);
     const admitted = new Set(this.agent?.desired.pods.map(({ uid }) => uid));
     return asked.filter(({ uid }) => !admitted.has(uid)).slice(0, 1);
   }
@@ -348,12 +351,11 @@ export class SimWorld implements Disposable {
   }
 
   #publish(versions: readonly number[], objects: readonly ObjectName[]): void {
-    const wants = NAMES.flatMap((name, index): readonly (readonly [SimName, Want])[] => {
+    const all = NAMES.flatMap((name, index): readonly (readonly [SimName, Want])[] => {
       const version = versions[index] ?? 0;
-      if (version === 0) return [];
-      const want = this.#author.want(name, version);
-      return want.spec.hostNetwork ? [] : [[name, want]];
+      return version === 0 ? [] : [[name, this.#author.want(name, version)]];
     });
+    const wants = acceptable(all);
     for (const [, { spec }] of wants) this.judge.onWanted(spec.uid, "mqtt");
     this.authority.publish(new Map(wants), this.objects.contentsOf(objects));
     this.judge.config.onTruth();

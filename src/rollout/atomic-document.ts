@@ -40,9 +40,10 @@ function hasFailedBefore(judgement: Judgement): boolean {
   return judgement.type === "OnTrial" && judgement.trial.failed !== undefined;
 }
 
-/** It is ready and the others are not yet: the deadline is for them. */
+/** It is ready and the others are not yet: the deadline is for them, and its own clock stands still. */
 function stillOnTrial({ state, facts }: PodOnRollout): Judgement | undefined {
   const progressDeadlineSeconds = Number.POSITIVE_INFINITY;
   const judgement = judgeTrial(state, { ...facts, upstream: "Awaited", progressDeadlineSeconds });
-  return judgement.type === "OnTrial" ? judgement : undefined;
+  if (judgement.type !== "OnTrial") return undefined;
+  return { ...judgement, trial: { ...judgement.trial, counts: false } };
 }

@@ -282,6 +282,27 @@ describe("an atomic document", () => {
     ]);
   });
 
+  test("writes nothing while a pod that is ready waits for one that is at work", () => {
+    let states = [BEGUN, BEGUN];
+    let saved = new Map<string, RolloutState>();
+    const saves: number[] = [];
+    for (let now = 20_000; now < 7_200_000; now += 20_000) {
+      const pods = states.map((state, index) => ({
+        name: `default/${index}`,
+        state,
+        facts: facts({ now, health: ready, isMeantToFinish: index === 1 }),
+      }));
+      const steps = planRollout(pods, all, saved);
+      expect(steps.map(saidOf)).toEqual(["Wanted: OnTrial", "Wanted: OnTrial"]);
+      saves.push(...steps.filter(({ save }) => save).map(() => now));
+      states = steps.map(({ state }) => state);
+      saved = new Map(
+        steps.map(({ name, state, save }) => [name, save ? state : (saved.get(name) ?? state)]),
+      );
+    }
+    expect(saves).toEqual([20_000, 20_000]);
+  });
+
   test("is held as a whole", () => {
     expect(both({}, { hold: "lock" })).toEqual(["Good: Held", "Good: Held"]);
   });

@@ -49,6 +49,7 @@ export interface Rejection extends FieldError {
 const WARNINGS: ReadonlySet<string> = new Set([
   "Ignored",
   "NotForThisNode",
+  "RemovalsWait",
   "SecretInSharedDocument",
   "Shadowed",
   "UnpinnedImage",

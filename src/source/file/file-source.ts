@@ -29,6 +29,7 @@ import type { ManifestFile } from "./manifest-entry.ts";
 import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
   afterScan,
+  holdingUp,
   initialState,
   keepsEntries,
   withDirectoryError,
@@ -237,8 +238,21 @@ export class FileSource {
     const open = new Set([...waiting, ...this.#settling.vanished.paths]);
     this.#departures = undecided(departures, open);
     this.#publishWithout(recreated(departures, read, this.#state), held);
-    this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting, deleted });
-    for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+    const before = this.#state;
+    this.#state = afterScan(before, { files: read, gone: plan.gone, held, waiting, deleted });
+    for (const path of plan.gone) this.#logDeleted(path, before);
+  }
+
+  #logDeleted(path: string, { outcomes }: ManifestState): void {
+    const { log } = this.#options;
+    const [waitsFor] = outcomes.has(path) ? holdingUp(this.#state) : [];
+    if (waitsFor === undefined) return log.info("manifest deleted", { path });
+    const todo = `make ${waitsFor} valid, or delete it`;
+    log.warn("manifest deleted; its pods run until another file is valid", {
+      path,
+      waitsFor,
+      todo,
+    });
   }
 
   /** A file that was not read is read as soon as it may be. */

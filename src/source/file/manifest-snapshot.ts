@@ -11,7 +11,7 @@ import {
   digestOf,
   type ManifestFile,
 } from "./manifest-entry.ts";
-import type { ManifestState } from "./manifest-state.ts";
+import { holdingUp, type ManifestState } from "./manifest-state.ts";
 import { compareText, firstOfEach } from "../../lib/compare.ts";
 import { fileRejection } from "../rejections.ts";
 import { lostCopies } from "./manifest-last-good.ts";
@@ -32,6 +32,7 @@ export function snapshotOf(state: ManifestState): SourceSnapshot {
     rejected: [
       ...(state.directoryError === undefined ? [] : [state.directoryError]),
       ...[...state.held].toSorted().map(heldRejection),
+      ...removalsWait(holdingUp(state)),
       ...lostCopies(state.outcomes).map(lostRejection),
       ...files.flatMap((file) => [
         ...rejectionsOf(file),
@@ -84,4 +85,15 @@ function heldRejection(path: string): Rejection {
 function lostRejection({ path, kind, namespace, name, why }: LostGood): Rejection {
   const message = `the last good copy of ${kind} ${namespace}/${name} cannot be read: ${why}; make the file valid, or delete it`;
   return { ...fileRejection(path, { code: "LastGoodLost", message }), kind, namespace, name };
+}
+
+const NAMED = 3;
+
+/** Without it the operator sees a pod that runs on after its file was deleted, and no reason (own-source-first). */
+function removalsWait([first, ...others]: readonly string[]): readonly Rejection[] {
+  if (first === undefined) return [];
+  const more = others.length > NAMED ? `, and ${others.length - NAMED} more` : "";
+  const also = others.length === 0 ? "" : `; so do ${others.slice(0, NAMED).join(", ")}${more}`;
+  const message = `pods whose files are deleted keep running, because no valid version of this file was read since the agent has started, and it may declare them: make it valid, or delete it${also}`;
+  return [fileRejection(first, { code: "RemovalsWait", message })];
 }

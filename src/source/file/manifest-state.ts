@@ -1,6 +1,7 @@
 // The state of the manifest files between two scans of the directory, and whether they have synced.
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { compareText } from "../../lib/compare.ts";
 import { lostCopies, outcomeOf, type Outcomes } from "./manifest-last-good.ts";
 import { isSameLook } from "./manifest-settle.ts";
 import { digestOf, entryKey, type ManifestFile } from "./manifest-entry.ts";
@@ -65,16 +66,31 @@ function keysOf({ outcomes }: ManifestState): ReadonlySet<string> {
 }
 
 /** Every file is valid or has a last good copy, and no copy is lost. */
-function isReady(
-  { files, outcomes }: Pick<ManifestState, "files" | "outcomes">,
-  waiting: readonly string[],
-): boolean {
-  const hasEntries = (path: string): boolean => (outcomes.get(path)?.entries.length ?? 0) > 0;
+function isReady(known: Known, waiting: readonly string[]): boolean {
+  const { files, outcomes } = known;
+  if (withoutCopy(known).length > 0) return false;
+  return waiting.every((path) => files.has(path) || hasEntries(outcomes, path));
+}
+
+type Known = Pick<ManifestState, "files" | "outcomes">;
+
+/** The files that keep the others from having synced: any pod may be theirs. Sorted; empty once they have synced. */
+export function holdingUp(state: ManifestState): readonly string[] {
+  return state.ready ? [] : withoutCopy(state);
+}
+
+function withoutCopy({ files, outcomes }: Known): readonly string[] {
   const isBroken = ({ reading }: ManifestFile): boolean =>
     reading.type === "Refused" ? reading.mayHoldPods : reading.manifest.errors.length > 0;
-  if ([...files.values()].some((file) => isBroken(file) && !hasEntries(file.path))) return false;
-  if (lostCopies(outcomes).length > 0) return false;
-  return waiting.every((path) => files.has(path) || hasEntries(path));
+  const broken = [...files.values()].filter(
+    (file) => isBroken(file) && !hasEntries(outcomes, file.path),
+  );
+  const paths = [...broken, ...lostCopies(outcomes)].map(({ path }) => path);
+  return [...new Set(paths)].toSorted(compareText);
+}
+
+function hasEntries(outcomes: Outcomes, path: string): boolean {
+  return (outcomes.get(path)?.entries.length ?? 0) > 0;
 }
 
 function isUnchanged(state: ManifestState, next: ManifestState, scan: ScanOutcome): boolean {

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 
+import { isWarning } from "../../../src/api/pod/desired-pod.ts";
 import { ManifestDirectory, RESCAN, manifest } from "./manifest-directory.ts";
 
 const READY = { ready: true, rejected: [] };
@@ -563,13 +564,44 @@ describe("after a restart", () => {
     expect(on.now()).toEqual({
       ready: false,
       pods: ["other busybox:1"],
-      rejected: ["web.yaml Syntax"],
+      rejected: ["web.yaml RemovalsWait", "web.yaml Syntax"],
     });
     await on.move("web.yaml", manifest("web"));
-    expect(on.now().ready).toBe(true);
+    expect(on.now()).toMatchObject(READY);
     truncateSync(on.path("web.yaml"), 0);
     await on.clock.advance(RESCAN);
     expect(on.now().ready).toBe(true);
+    await on.stop();
+  });
+
+  test("a deleted file whose pod runs on is explained by the files that hold it up", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("gone.yaml", manifest("gone"));
+    await on.move("other.yaml", manifest("other"));
+    await on.stop();
+    for (const name of ["b.yaml", "a.yaml"]) writeFileSync(on.path(name), "spec: [");
+    await on.start();
+    await on.clock.advance(RESCAN);
+    await on.remove("gone.yaml");
+    expect(on.now()).toMatchObject({ ready: false, pods: ["other busybox:1"] });
+    const why = on.snapshots.at(-1)?.rejected.filter(isWarning);
+    expect(why).toMatchObject([{ ref: on.path("a.yaml"), code: "RemovalsWait" }]);
+    expect(why?.[0]?.message).toEndWith(`make it valid, or delete it; so do ${on.path("b.yaml")}`);
+    const [deletion, ...others] = on.log.filter((line) => line.includes(on.path("gone.yaml")));
+    expect(others).toEqual([]);
+    expect(JSON.parse(deletion ?? "")).toMatchObject({
+      level: "warn",
+      waitsFor: on.path("a.yaml"),
+    });
+    await on.remove("a.yaml");
+    expect(on.snapshots.at(-1)?.rejected.filter(isWarning)).toMatchObject([
+      { ref: on.path("b.yaml") },
+    ]);
+    await on.move("b.yaml", manifest("b"));
+    expect(on.now()).toEqual({ ...READY, pods: ["b busybox:1", "other busybox:1"] });
+    await on.remove("other.yaml");
+    expect(on.log.at(-1)).toContain('"msg":"manifest deleted"');
     await on.stop();
   });
 

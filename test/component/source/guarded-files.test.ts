@@ -44,7 +44,11 @@ test("without a last good copy the files have not synced until it was read: noth
   await on.move("web.yaml", manifest("web"));
   await on.start();
   await on.clock.advance(1_500);
-  expect(on.now()).toEqual({ ready: false, pods: [], rejected: ["web.yaml StartGuard"] });
+  expect(on.now()).toEqual({
+    ready: false,
+    pods: [],
+    rejected: ["web.yaml RemovalsWait", "web.yaml StartGuard"],
+  });
   on.guard.allow(work(on, "web.yaml"));
   await on.clock.advance(1_000);
   expect(on.now()).toEqual({ ready: true, pods: ["web busybox:1"], rejected: [] });
@@ -76,7 +80,7 @@ test("a copy that is suspected stands for its file no more, and nothing of it is
   expect(on.now()).toEqual({
     ready: false,
     pods: ["db busybox:1"],
-    rejected: ["web.yaml LastGoodLost", "web.yaml StartGuard"],
+    rejected: ["web.yaml RemovalsWait", "web.yaml LastGoodLost", "web.yaml StartGuard"],
   });
   expect(on.log.join()).toContain(`${work(on, "web.yaml")} waits`);
   on.guard.allow(work(on, "web.yaml"));

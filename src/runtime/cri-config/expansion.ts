@@ -7,6 +7,17 @@ import { byteLength } from "../../lib/short-text.ts";
 export type EnvValue = string | Uint8Array;
 
 const REFERENCE = /\$(?:\$|\(([^)]*)\))/g;
+const ESCAPE = /\$\$/g;
+
+/** Each `$(` before the last `)` is closed. Behind it the search for a `)` would run to the end of the text for every `$(`. */
+function* referencesIn(text: string): Generator<RegExpExecArray> {
+  const closed = text.lastIndexOf(")") + 1;
+  yield* text.slice(0, closed).matchAll(REFERENCE);
+  for (const match of text.slice(closed).matchAll(ESCAPE)) {
+    match.index += closed;
+    yield match;
+  }
+}
 
 /** UTF-8 bytes of one expanded text: Linux starts no program with a longer argument or variable (MAX_ARG_STRLEN). */
 export const MAX_EXPANDED = 128 * 1024;
@@ -36,7 +47,7 @@ export function expandValue(
     parts.push(part);
   };
   let end = 0;
-  for (const match of text.matchAll(REFERENCE)) {
+  for (const match of referencesIn(text)) {
     const [written, name] = match;
     add(text.slice(end, match.index));
     add(name === undefined ? "$" : (values.get(name) ?? written));
@@ -115,7 +126,7 @@ export function asWritten(message: string, words: readonly ExpandedWord[]): stri
 
 /** Names that `text` refers to and that have no value, or an empty one; each once, sorted. kubelet: ExpandContainerVolumeMounts */
 export function missingIn(text: string, values: ReadonlyMap<string, EnvValue>): readonly string[] {
-  const names = [...text.matchAll(REFERENCE)].flatMap(([, name]) => name ?? []);
+  const names = [...referencesIn(text)].flatMap(([, name]) => name ?? []);
   return [...new Set(names.filter((name) => (values.get(name)?.length ?? 0) === 0))].toSorted();
 }
 

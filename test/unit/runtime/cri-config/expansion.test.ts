@@ -30,6 +30,8 @@ test.each([
   ["cost: 5$", "cost: 5$"],
   ["$(A", "$(A"],
   ["$()", "$()"],
+  ["$(A)$$$(A", "1$$(A"],
+  ["$(A$(A)$$", "$(A$(A)$"],
 ])("%s becomes %s", (text, expected) => {
   expect(expand(text, values, "a text")).toBe(expected);
 });
@@ -108,4 +110,11 @@ describe("a bomb of references", () => {
       "command of the container has more than 1048576 bytes",
     );
   });
+});
+
+test("a long text of references that are never closed is read once", () => {
+  // Searching for a ")" after each of them would be 500,000,000,000 steps.
+  const text = "$(".repeat(500_000);
+  expect(missingIn(text, values)).toEqual([]);
+  expect(missingIn(`$(Z)${text}$$`, values)).toEqual(["Z"]);
 });

@@ -68,10 +68,14 @@ export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSand
   };
 }
 
-/** A pod's author must not choose the ids of its user namespace. */
+const OURS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
+
+/**
+ * Those that the agent reads back are its own, also where it writes none: a pod's author must not choose the ids of its
+ * user namespace, the boot it began in, or its times.
+ */
 function ownAnnotations({ annotations }: ObjectMeta): Record<string, string> {
-  const { [ANNOTATION.userNamespace]: _, ...own } = annotations;
-  return own;
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !OURS.has(key)));
 }
 
 function sysctlsOf({ sysctls }: PodSecurityContext): Record<string, string> {

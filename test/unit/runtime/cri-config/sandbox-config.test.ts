@@ -8,7 +8,7 @@ import {
   Protocol,
   SecurityProfile_ProfileType,
 } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
-import { identityLabels, identityOf } from "../../../../src/api/pod/labels.ts";
+import { ANNOTATION, identityLabels, identityOf } from "../../../../src/api/pod/labels.ts";
 import { listedSandbox } from "../../../../src/runtime/observe/observe.ts";
 import { sandboxConfig } from "../../../../src/runtime/cri-config/sandbox-config.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../../fakes/a-pod.ts";
@@ -191,6 +191,18 @@ describe("sandboxConfig", () => {
     const facts = sandboxFacts({ features: ALL_FEATURES, runtimeHandler: "kata" });
     const pod = aDesiredPod(aPod({ hostUsers: false }));
     expect(() => sandboxConfig(pod, facts)).toThrow("user namespaces");
+  });
+
+  test("an author chooses nothing that is read back, also where it is unknown", () => {
+    const annotations = Object.fromEntries(Object.values(ANNOTATION).map((key) => [key, "forged"]));
+    const pod = aPod(
+      {},
+      { annotations: { ...annotations, "agent/start-time": "2001-01-01T00:00:00Z" } },
+    );
+    const config = sandboxConfig(aDesiredPod(pod), facts);
+    const written = Object.values(config.annotations ?? {});
+    expect(written).not.toContain("forged");
+    expect(config.annotations).not.toHaveProperty("agent/start-time");
   });
 
   test("a pod cannot pretend to be another's or to come from another source", () => {

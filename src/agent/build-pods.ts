@@ -161,7 +161,7 @@ function buildRuntime(options: PodsOptions) {
 function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptions): ProbeManager {
   const { cri, probes } = edges;
   const exec: ProbeExec = async (id, command, { timeoutSeconds, signal }) => {
-    const args = { cmd: command, timeoutSeconds, isProbe: true };
+    const args = { cmd: command, timeoutSeconds };
     const answer = await cri.execSync(id, args, { signal });
     const output = Buffer.concat([answer.stdout, answer.stderr]).toString();
     return { exitCode: answer.exitCode, output };

@@ -91,8 +91,6 @@ interface CheckpointContainerArgs {
 interface ExecSyncArgs {
   readonly cmd: readonly string[];
   readonly timeoutSeconds: number;
-  /** Bounds the output; absent = no. */
-  readonly isProbe?: boolean;
 }
 
 const DEFAULT_MS = 120_000;
@@ -135,16 +133,16 @@ export type GrpcCriClient = CriClient & Disposable;
 export function grpcCriClient(options: GrpcCriClientOptions): GrpcCriClient {
   const { endpoint, imageEndpoint = endpoint, clock } = options;
   const runtime = new GrpcChannel({ endpoint, clock });
-  const probes = new GrpcChannel({ endpoint, clock, maxReceiveBytes: MAX_PROBE_OUTPUT });
+  const outputs = new GrpcChannel({ endpoint, clock, maxReceiveBytes: MAX_OUTPUT });
   const images =
     imageEndpoint === endpoint ? runtime : new GrpcChannel({ endpoint: imageEndpoint, clock });
   return {
     ...runtimeCalls(runtime),
-    ...execCalls({ runtime, probes }),
+    ...execCalls(outputs),
     ...imageCalls(images),
     [Symbol.dispose](): void {
       runtime[Symbol.dispose]();
-      probes[Symbol.dispose]();
+      outputs[Symbol.dispose]();
       if (images !== runtime) images[Symbol.dispose]();
     },
   };
@@ -265,22 +263,21 @@ function runtimeCalls(channel: GrpcChannel) {
   };
 }
 
-/** Containers choose what their probes write, and the runtime collects up to 32 MiB of it. */
-const MAX_PROBE_OUTPUT = 1024 * 1024;
+/** Containers choose what their probes and hooks write, and the runtime collects up to 32 MiB of it. */
+const MAX_OUTPUT = 1024 * 1024;
 
-/** `probes`: a connection of its own, whose answers are small. */
-function execCalls({ runtime, probes }: Readonly<Record<"runtime" | "probes", GrpcChannel>>) {
+/** `channel`: a connection of its own, whose answers are small. */
+function execCalls(channel: GrpcChannel) {
   return {
     /**
      * Runs a command and collects its output. `timeoutSeconds` 0 = none; the deadline is 10 s later. Throws CriError
-     * `ResourceExhausted` if a probe writes more than 1 MiB.
+     * `ResourceExhausted` if it writes more than 1 MiB.
      */
     execSync(
       containerId: string,
-      { cmd, timeoutSeconds, isProbe = false }: ExecSyncArgs,
+      { cmd, timeoutSeconds }: ExecSyncArgs,
       options: CallOptions = {},
     ) {
-      const channel = isProbe ? probes : runtime;
       const request = { containerId, cmd: [...cmd], timeout: BigInt(timeoutSeconds) };
       const limit = timeoutSeconds === 0 ? undefined : timeoutSeconds * 1000 + EXEC_SYNC_EXTRA_MS;
       const { signal, timeoutMs = limit } = options;

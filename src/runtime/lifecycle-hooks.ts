@@ -25,6 +25,8 @@ export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {
 const OUTPUT_LENGTH = 1024;
 /** Of each stream: longer values of Secrets are not recognized. */
 const REDACTED_BYTES = 64 * 1024;
+/** Its exit code is not read either: it stands behind the output. */
+const TOO_MUCH_OUTPUT = "the command wrote more than 1 MiB of output; make it write less";
 /** The edge requires a timeout: the longest that a timer accepts. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -77,7 +79,11 @@ export class LifecycleRunner {
     const timeoutSeconds = Math.ceil((limits.timeoutMs ?? 0) / 1000);
     const { signal } = limits;
     const args = { cmd: command, timeoutSeconds };
-    const { exitCode, stdout, stderr } = await this.#options.cri.execSync(id, args, { signal });
+    const answer = this.#options.cri.execSync(id, args, { signal });
+    const { exitCode, stdout, stderr } = await answer.catch((cause: unknown) => {
+      if (reasonOf(cause, "") === "ResourceExhausted") throw new Error(TOO_MUCH_OUTPUT, { cause });
+      throw cause;
+    });
     if (exitCode === 0) return;
     const output = outputText([stdout, stderr], this.#options.redact);
     throw new Error(`exit code ${exitCode}${output === "" ? "" : `: ${output}`}`);

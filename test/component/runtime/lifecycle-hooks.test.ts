@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { CallOptions } from "../../../src/cri/grpc-connection.ts";
 import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
@@ -10,6 +11,11 @@ import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
 import { type LifecycleHandler } from "../../../src/api/v1/lifecycle.ts";
 
 const SECRET = "s3cr3t-value";
+const TOO_LARGE = {
+  type: "fail",
+  code: GrpcCode.RESOURCE_EXHAUSTED,
+  details: "too large",
+} as const;
 
 type Edge = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 
@@ -110,6 +116,18 @@ describe("an exec hook", () => {
     });
     expect(result).toMatchObject({
       message: `exec [sh -c bye] hook failed: exit code 1: den>${"o".repeat(1020)}`,
+    });
+  });
+
+  test("that prints too much fails with what to do", async () => {
+    const { result } = await run({
+      handler: exec,
+      before: ({ runtime }) => runtime.faults.order("execSync", TOO_LARGE),
+    });
+    expect(result).toMatchObject({
+      reason: "LifecycleHookFailed",
+      message:
+        "exec [sh -c bye] hook failed: the command wrote more than 1 MiB of output; make it write less",
     });
   });
 

@@ -117,9 +117,9 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["component/host/probe-grpc.test.ts"],
   },
   {
-    input: "output of an `exec` probe",
-    bounds: { "1 MiB": "cri/cri-client.ts MAX_PROBE_OUTPUT" },
-    tests: ["component/cri/client.test.ts"],
+    input: "output of an `exec` probe, of a hook's command",
+    bounds: { "1 MiB": "cri/cri-client.ts MAX_OUTPUT" },
+    tests: ["component/cri/client.test.ts", "component/runtime/lifecycle-hooks.test.ts"],
   },
   {
     input: "`exec` probes that run at once",

@@ -22,7 +22,7 @@ export interface PullSecrets {
 
 /** A missing secret is no error: the registry may not require any. */
 export function pullSecretsOf({ metadata, spec }: Pod, objects: LocalObjects): PullSecrets {
-  const found = spec.imagePullSecrets.map((name) => ({
+  const found = [...new Set(spec.imagePullSecrets)].map((name) => ({
     name,
     secret: objects.secret(metadata.namespace, name),
   }));

@@ -44,15 +44,17 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
     name: "deleting an object restarts its readers",
     file: "src/runtime/decide/config-digest.ts",
     search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
+  let room = MAX_TEXTS;
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
-      const text = configText(pod, container, objects);
-      if (text === undefined || !couldStart(pod, container, objects)) return [];
+      const text = room < 0 ? undefined : textIfReadable(pod, container, objects);
+      room -= text?.length ?? 0;
+      if (text === undefined || room < 0 || !couldStart(pod, container, objects)) return [];
 `,
-    replacement: `  void [missing, couldStart];
+    replacement: `  void [missing, couldStart, MAX_TEXTS];
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
-      const text = configText(pod, container, objects);
+      const text = textIfReadable(pod, container, objects);
       if (text === undefined) return [];
 `,
   },

@@ -12,6 +12,7 @@ import { isWithin, tidyPath } from "../validation/keys-and-paths.ts";
 import type { DownwardAPIFile } from "../v1/projected-volumes.ts";
 import type { KeyToPath } from "../v1/key-and-field-refs.ts";
 import type { ConfigMap } from "../v1/object/config-map.ts";
+import { configError } from "../../lib/errors.ts";
 import { mapValues } from "../../lib/json.ts";
 
 /** JSON data; the content of one object by key, as text of the form `text:…` or `base64:…`; null = not there. */
@@ -19,9 +20,13 @@ type ConfigInputs = Readonly<Record<string, unknown>>;
 
 type Content = Readonly<Record<string, string>>;
 
+/** Characters of all that one container reads so: a short spec can refer thousands of times to a long object. */
+const MAX_READ = 16 * 1024 * 1024;
+
 /**
  * What this container reads of ConfigMaps and Secrets only when it starts: through env, envFrom, mounts with a subPath
  * and such that have others inside. undefined if it refers to none. Two equal values mean that nothing has to restart.
+ * Throws AgentError `CreateContainerConfigError` as soon as that is more than MAX_READ.
  */
 export function configInputs(
   pod: Pod,
@@ -29,15 +34,23 @@ export function configInputs(
   objects: LocalObjects,
 ): ConfigInputs | undefined {
   const { namespace } = pod.metadata;
-  const ofFiles: LookUp = (kind, name) => contentOf({ kind, name, namespace }, objects);
+  const ofFiles = remembered((kind, name) => contentOf({ kind, name, namespace }, objects));
+  const ofText = remembered((_, name) => textOf(objects.configMap(namespace, name)));
   const lookUp: LookUp = (kind, name) =>
-    kind === "Secret" ? ofFiles(kind, name) : textOf(objects.configMap(namespace, name));
-  const env = container.env
-    .flatMap(keysOf)
-    .map(({ type, name, key }) => valueAt(lookUp(KINDS[type], name), key));
-  const envFrom = container.envFrom.map(({ type, name }) => lookUp(KINDS[type], name));
+    kind === "Secret" ? ofFiles(kind, name) : ofText(kind, name);
+  const counted = counter(container);
+  const env = container.env.flatMap(keysOf).map(({ type, name, key }) => {
+    const value = valueAt(lookUp(KINDS[type], name), key);
+    counted(value?.length ?? 0);
+    return value;
+  });
+  const envFrom = container.envFrom.map(({ type, name }) => {
+    const content = lookUp(KINDS[type], name);
+    counted(sizeOf(content));
+    return content;
+  });
   const files = container.volumeMounts.flatMap((mount) =>
-    mountInput(mount, { container, volumes: pod.spec.volumes, lookUp: ofFiles }),
+    mountInput(mount, { container, volumes: pod.spec.volumes, lookUp: ofFiles, counted }),
   );
   if (env.length === 0 && envFrom.length === 0 && files.length === 0) return undefined;
   return { env, envFrom, files };
@@ -45,10 +58,45 @@ export function configInputs(
 
 type LookUp = (kind: "ConfigMap" | "Secret", name: string) => Content | null;
 
+/** Encodes each object once, however often it is referred to. */
+function remembered(lookUp: LookUp): LookUp {
+  const known = new Map<string, Content | null>();
+  return (kind, name) => {
+    const key = `${kind} ${name}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const content = lookUp(kind, name);
+    known.set(key, content);
+    return content;
+  };
+}
+
+type Counted = (characters: number) => void;
+
+function counter({ name }: Container): Counted {
+  let total = 0;
+  return (characters) => {
+    total += characters;
+    if (total <= MAX_READ) return;
+    throw configError(
+      `container ${name} reads more than ${MAX_READ} bytes of ConfigMaps and Secrets at its start, counted as often as it refers to them; refer to each of them once, or mount the whole volume`,
+    );
+  };
+}
+
+/** Also entries without a value take room. */
+function sizeOf(content: Content | null): number {
+  return Object.entries(content ?? {}).reduce(
+    (sum, [key, value]) => sum + key.length + value.length,
+    0,
+  );
+}
+
 interface MountFacts {
   readonly container: Container;
   readonly volumes: readonly Volume[];
   readonly lookUp: LookUp;
+  readonly counted: Counted;
 }
 
 /**
@@ -57,7 +105,7 @@ interface MountFacts {
  */
 function mountInput(
   mount: VolumeMount,
-  { container, volumes, lookUp }: MountFacts,
+  { container, volumes, lookUp, counted }: MountFacts,
 ): readonly unknown[] {
   const volume = volumes.find(({ name }) => name === mount.name);
   const projections = volume === undefined ? [] : projectionsOf(volume);
@@ -67,7 +115,10 @@ function mountInput(
   const read = projections.map(({ type, name, items }) => {
     // Of an object that is not there no file is.
     const files = filesOf(lookUp(KINDS[type], name) ?? {}, items);
-    return Object.fromEntries(Object.entries(files).filter(([path]) => isWithin(path, top)));
+    const part = Object.entries(files).filter(([path]) => isWithin(path, top));
+    const shown = Object.fromEntries(part);
+    counted(sizeOf(shown));
+    return shown;
   });
   return isPart(mount) || isInShown(nested, read.flatMap(Object.keys)) ? [read] : [];
 }

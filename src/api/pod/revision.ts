@@ -29,8 +29,11 @@ function contentOf(
   pod: DesiredPod["pod"],
   { objects, secretDigest }: RevisionFacts,
 ): Readonly<Record<string, unknown>> {
-  const entries = referencesOf(pod).flatMap(({ kind, namespace, name }): [string, unknown][] => {
-    const key = `${kind} ${namespace}/${name}`;
+  // A short spec can refer thousands of times to a long object: it is encoded once.
+  const each = new Map(
+    referencesOf(pod).map((one) => [`${one.kind} ${one.namespace}/${one.name}`, one]),
+  );
+  const entries = [...each].flatMap(([key, { kind, namespace, name }]): [string, unknown][] => {
     switch (kind) {
       case "ConfigMap": {
         // The node's own describes where the pod is, not what it is.

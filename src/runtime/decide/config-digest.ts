@@ -17,6 +17,9 @@ export interface DigestFacts {
   readonly digest: (text: string) => string;
 }
 
+/** Characters of all texts of one pod: making their digests takes the time of the event loop. */
+const MAX_TEXTS = 64 * 1024 * 1024;
+
 /** By container; absent = it reads nothing, or could not start now: neither restarts a running container. */
 export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<string, string>> {
   const { objects } = facts;
@@ -24,16 +27,30 @@ export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<str
     ({ kind, namespace, name }) => findObject(objects, { kind, namespace, name }) === undefined,
   );
   if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
+  let room = MAX_TEXTS;
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
-      const text = configText(pod, container, objects);
-      if (text === undefined || !couldStart(pod, container, objects)) return [];
+      const text = room < 0 ? undefined : textIfReadable(pod, container, objects);
+      room -= text?.length ?? 0;
+      if (text === undefined || room < 0 || !couldStart(pod, container, objects)) return [];
       return [[container.name, facts.digest(text)] as const];
     }),
   );
 }
 
-/** What a container reads of ConfigMaps and Secrets only at its start; undefined = nothing. */
+function textIfReadable(pod: Pod, container: Container, objects: LocalObjects): string | undefined {
+  try {
+    return configText(pod, container, objects);
+  } catch {
+    // It refers to more than may be read, and could not start now.
+    return undefined;
+  }
+}
+
+/**
+ * What a container reads of ConfigMaps and Secrets only at its start; undefined = nothing. Throws AgentError
+ * `CreateContainerConfigError` when that is too much.
+ */
 export function configText(
   pod: Pod,
   container: Container,

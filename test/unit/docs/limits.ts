@@ -79,6 +79,15 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/runtime/cri-config/expansion.test.ts"],
   },
   {
+    input:
+      "ConfigMaps and Secrets that a container reads at its start only (`env`, `envFrom`, `subPath`), as often as it refers to them; those of a pod",
+    bounds: {
+      "16 MiB": "api/pod/config-inputs.ts MAX_READ",
+      "64 MiB": "runtime/decide/config-digest.ts MAX_TEXTS",
+    },
+    tests: ["unit/runtime/decide/config-digest.test.ts"],
+  },
+  {
     input: "a file of `fileKeyRef`; a value in it; all such files of a container",
     bounds: {
       "64 KiB": "runtime/cri-config/env-file.ts MAX_ENV_FILE",

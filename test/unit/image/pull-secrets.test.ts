@@ -121,6 +121,14 @@ describe("secrets of a pod", () => {
     expect(unusable).toEqual(["gone"]);
   });
 
+  test("that are named twice are read once", () => {
+    const objects = localObjects({ secrets: { s: { ".dockercfg": config } }, type: CFG_TYPE });
+    const pod = aPod({ imagePullSecrets: ["s", "gone", "s", "gone"] });
+    const { secrets, unusable } = pullSecretsOf(pod, objects);
+    expect(secrets).toHaveLength(1);
+    expect(unusable).toEqual(["gone"]);
+  });
+
   test("of the old form are read too", () => {
     const secret = aSecret("old", { ".dockercfg": config }, CFG_TYPE);
     expect(credentialsFor(parseImageReference("r.org/app"), [secret])).toEqual([login("old")]);

@@ -43,3 +43,18 @@ test("the node's own ConfigMap is no part of it", () => {
   });
   expect(revision(pod)).toBe(aDesiredPod(pod).specHash);
 });
+
+test("an object that is referred to a thousand times is encoded once", () => {
+  const envFrom = Array.from({ length: 1000 }, () => from("secret", "web"));
+  const pod = aPod({ containers: [aContainer("a", { envFrom })] });
+  let encoded = 0;
+  revisionOf(aDesiredPod(pod), {
+    objects: localObjects({ secrets: { web: { a: "1" } } }),
+    sha256,
+    secretDigest: (text) => {
+      encoded += 1;
+      return secretDigest(text);
+    },
+  });
+  expect(encoded).toBe(1);
+});

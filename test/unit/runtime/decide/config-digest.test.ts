@@ -171,3 +171,35 @@ describe("what a container would read", () => {
 test("the text of a container that reads nothing is none", () => {
   expect(configText(aPod(), aContainer("a"), localObjects({}))).toBeUndefined();
 });
+
+describe("a long object that is referred to a thousand times", () => {
+  const long = { web: { x: "v".repeat(900_000) } };
+  const envFrom = Array.from({ length: 1000 }, () => ({
+    type: "configMap" as const,
+    name: "web",
+    prefix: "",
+    optional: false,
+  }));
+
+  test("is refused before it is written a thousand times", () => {
+    const container = aContainer("a", { envFrom });
+    const read = (): unknown =>
+      configText(aPod({ containers: [container] }), container, localObjects({ configMaps: long }));
+    expect(read).toThrow(
+      "container a reads more than 16777216 bytes of ConfigMaps and Secrets at its start",
+    );
+  });
+
+  test("restarts nothing, as what cannot start; the other containers have their digests", () => {
+    const containers = { a: { envFrom }, b: reader(reads("web", "x")) };
+    expect(Object.keys(digests(containers, { configMaps: long }))).toEqual(["b"]);
+  });
+
+  test("of many containers as many have digests as fit into 64 MiB", () => {
+    const once = { envFrom: envFrom.slice(0, 1) };
+    const containers = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`c${index}`, once]),
+    );
+    expect(Object.keys(digests(containers, { configMaps: long }))).toHaveLength(74);
+  });
+});

@@ -20,6 +20,8 @@ import {
 const MAX_BODY = 10 * 1024;
 /** Bytes until the headers are complete, interim responses such as 100 Continue included. */
 const MAX_HEAD = 256 * 1024;
+/** Bytes of the whole answer: a body may be little data in much framing, such as zeros before the size of a chunk. */
+const MAX_ANSWER = 512 * 1024;
 /** Characters of a malformed status line in a message. */
 const SHOWN = 64;
 
@@ -50,6 +52,8 @@ export function httpGet(clock: Clock, request: HttpRequest, call: ProbeCall): Pr
       socket.on("data", () => {
         if (head === undefined && socket.bytesRead > MAX_HEAD)
           settle.fail(connectionFailed(TOO_LONG));
+        // After the body's own end, which comes first where both are in one packet.
+        if (socket.bytesRead > MAX_ANSWER) settle.fail(bodyFailed(TOO_MUCH));
       }),
     );
     // An unrequested 101 is a response like any other.
@@ -69,6 +73,7 @@ export function httpGet(clock: Clock, request: HttpRequest, call: ProbeCall): Pr
 }
 
 const TOO_LONG = `server response headers exceeded ${MAX_HEAD} bytes; aborted`;
+const TOO_MUCH = `server response exceeded ${MAX_ANSWER} bytes; aborted`;
 const LATE = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 const LATE_BODY =
   "context deadline exceeded (Client.Timeout or context cancellation while reading body)";

@@ -314,6 +314,15 @@ describe("a flood", () => {
     await server.closed();
   });
 
+  test("of a chunk's size that never ends is cut off", async () => {
+    const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const server = await servers.plain(flood(head, "0".repeat(4096)));
+    expect(await rejection(get(server.port))).toBe(
+      "BodyFailed: server response exceeded 524288 bytes; aborted",
+    );
+    await server.closed();
+  });
+
   test("that begins with a whole answer is that answer", async () => {
     const head = `HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${"x".repeat(600_000)}`;
     const server = await servers.plain(flood(head, "x".repeat(4096)));

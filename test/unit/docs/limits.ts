@@ -242,6 +242,7 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     bounds: {
       "10 KiB of body": "host/probe/probe-http.ts MAX_BODY",
       "256 KiB of headers": "host/probe/probe-http.ts MAX_HEAD",
+      "512 KiB of anything": "host/probe/probe-http.ts MAX_ANSWER",
       "10 redirects": "host/probe/probe-http-request.ts MAX_REQUESTS",
     },
     tests: ["component/host/probe-http.test.ts", "unit/host/probe/probe-http-request.test.ts"],

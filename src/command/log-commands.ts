@@ -128,10 +128,8 @@ export class LogCommands {
         id: command.id,
         seconds,
         bytes,
-        read: () => {
-          const written = follower.read();
-          return written && { ...written, lines: this.#redacted(written.lines) };
-        },
+        read: () => follower.read(),
+        redacted: (lines) => this.#redacted(lines),
         publish: (payload) => publish(of, payload),
         signal: AbortSignal.any([own.signal, connected, signal]),
       });
@@ -144,7 +142,8 @@ export class LogCommands {
   #redacted(lines: readonly string[]): readonly string[] {
     if (lines.length === 0) return lines;
     const hide = redactor(linesOfSecrets(this.#options.secrets()));
-    return lines.map(hide);
+    // Each of many Secrets is looked for once, not once in each of many lines.
+    return hide(lines.join("\n")).split("\n");
   }
 
   /** Log of the instance `back` before the newest; undefined = there is none. */

@@ -22,6 +22,8 @@ export interface LogLeaseOptions {
   readonly bytes: number;
   /** Lines written since the last call; undefined = the container is gone. */
   readonly read: () => NewLines | undefined;
+  /** The same lines without values of Secrets; it costs time for each line. */
+  readonly redacted: (lines: readonly string[]) => readonly string[];
   /** Never throws; what cannot be sent is lost. */
   readonly publish: (payload: Uint8Array) => void;
   /** Its reason is the `why` of the end. */
@@ -42,6 +44,7 @@ export const METERED_LEASE_BYTES = 64 * 1024;
 const TICK_MS = 1_000;
 /** Most bytes of one payload; one payload is published each tick. */
 export const MAX_BATCH_BYTES = 16_000;
+const READ_CHARACTERS = 4 * MAX_BATCH_BYTES;
 /** Characters of one line. */
 const MAX_LINE = 4_096;
 /** Bytes of a batch beside its lines. */
@@ -49,7 +52,7 @@ const ENVELOPE_BYTES = 128;
 
 /** Resolves when the lease is over; never rejects. */
 export async function runLogLease(options: LogLeaseOptions): Promise<LeaseEnd> {
-  const { clock, id, seconds, bytes: allowed, read, publish, signal } = options;
+  const { clock, id, seconds, bytes: allowed, read, redacted, publish, signal } = options;
   const until = clock.monotonic() + seconds * 1_000;
   const sum = { lines: 0, bytes: 0, dropped: 0 };
   let owed = 0;
@@ -57,7 +60,9 @@ export async function runLogLease(options: LogLeaseOptions): Promise<LeaseEnd> {
     if (signal.aborted) return { ...sum, why: String(signal.reason) };
     const written = read();
     if (written === undefined) return { ...sum, why: "Gone" };
-    const batch = batchOf(written.lines, Math.min(MAX_BATCH_BYTES, allowed - sum.bytes));
+    const first = firstOf(written.lines);
+    const room = Math.min(MAX_BATCH_BYTES, allowed - sum.bytes);
+    const batch = batchOf(redacted(first), room, written.lines.length);
     owed += written.dropped;
     sum.dropped += written.dropped + batch.dropped;
     if (batch.lines.length > 0) {
@@ -84,20 +89,28 @@ function message(id: string, seq: number, lines: readonly LogLine[], dropped: nu
   return dropped === 0 ? { id, seq, lines } : { id, seq, lines, dropped };
 }
 
-/** As many lines as there is room for, the oldest first; the rest is dropped. */
+/** What a batch can show of the lines that a container writes in a second, also where long Secrets in them become short. */
+function firstOf(written: readonly string[]): readonly string[] {
+  let characters = 0;
+  const end = written.findIndex((line) => (characters += line.length) > READ_CHARACTERS);
+  return end < 0 ? written : written.slice(0, end + 1);
+}
+
+/** As many lines as there is room for, the oldest first; the rest of `all` is dropped. */
 function batchOf(
   written: readonly string[],
   room: number,
+  all: number,
 ): { readonly lines: readonly LogLine[]; readonly dropped: number } {
   const lines: LogLine[] = [];
   let bytes = ENVELOPE_BYTES;
   for (const [index, one] of written.entries()) {
     const line = logLine(one);
     bytes += byteLength(JSON.stringify(line)) + 1;
-    if (bytes > room) return { lines, dropped: written.length - index };
+    if (bytes > room) return { lines, dropped: all - index };
     lines.push(line);
   }
-  return { lines, dropped: 0 };
+  return { lines, dropped: all - lines.length };
 }
 
 /** Text that is not a log line of the runtime is published as it is. */

@@ -17,6 +17,8 @@ class Lease {
   readonly sizes: number[] = [];
   written: string[] = [];
   gone = false;
+  /** Characters in which Secrets were looked for. */
+  looked = 0;
   readonly end: Promise<LeaseEnd>;
 
   constructor(options: Partial<LogLeaseOptions> = {}) {
@@ -26,6 +28,10 @@ class Lease {
       seconds: 600,
       bytes: 1024 * 1024,
       read: () => this.#read(),
+      redacted: (lines) => {
+        this.looked += lines.reduce((sum, line) => sum + line.length, 0);
+        return lines;
+      },
       publish: (payload) => {
         this.sizes.push(payload.length);
         this.batches.push(JSON.parse(new TextDecoder().decode(payload)) as LogBatch);
@@ -123,4 +129,16 @@ describe("a lease on a log", () => {
     expect(long).toMatchObject({ time: "t", stream: "stderr", partial: true });
     expect(long?.text.length).toBeLessThan(5_000);
   });
+});
+
+test("of a flood it looks for Secrets in what it can send, and counts the rest", async () => {
+  const lease = new Lease();
+  lease.write(...Array.from({ length: 20_000 }, () => "x"));
+  await lease.clock.advance(1_000);
+  expect(lease.looked).toBeGreaterThan(16_000);
+  expect(lease.looked).toBeLessThan(100_000);
+  const sent = lease.texts().length;
+  lease.stop.abort("Stopped");
+  await lease.clock.advance(1_000);
+  expect(await lease.end).toMatchObject({ lines: sent, dropped: 20_000 - sent });
 });

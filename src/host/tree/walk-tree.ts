@@ -1,9 +1,10 @@
 // Performs: visits every entry of a directory filled by a hostile pod: follows no link, enters no other mount, and holds
 // one descriptor and one piece of the names, however many entries there are and however deep they lie.
 
-import { closeSync, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
+import { closeSync, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from "node:fs";
 import { ignoring } from "../../lib/errors.ts";
 import { OPEN_DIRECTORY, at, mountOf } from "./directory-fd.ts";
+import { hangableMounts } from "../mount-table.ts";
 import { DirectoryReader, type DirectoryEntry } from "./read-directory.ts";
 
 /** `path` is valid only during the visit; the entry may have been replaced since `stats` were taken. */
@@ -37,6 +38,8 @@ interface Level {
   readonly ino: number;
   /** Where reading goes on when the walk comes back from a directory in it. */
   next: bigint;
+  /** Paths in it of file systems that may hang. */
+  readonly avoided: readonly string[];
 }
 
 const SELF = Buffer.from(".");
@@ -57,7 +60,7 @@ class TreeWalk implements Disposable {
     this.#visit = visit;
     this.#fd = openSync(path, OPEN_DIRECTORY);
     this.#mount = mountOf(this.#fd);
-    this.#begin();
+    this.#begin(avoidedIn(this.#fd));
   }
 
   [Symbol.dispose](): void {
@@ -73,20 +76,23 @@ class TreeWalk implements Disposable {
     }
   }
 
-  #begin(): void {
+  #begin(avoided: readonly string[]): void {
     if (this.#levels.length >= MAX_DEPTH)
       throw new Error(`it is deeper than ${MAX_DEPTH} directories`);
     const { dev, ino } = fstatSync(this.#fd);
-    this.#levels.push({ dev, ino, next: 0n });
+    this.#levels.push({ dev, ino, next: 0n, avoided });
     this.#reader.open(this.#fd);
   }
 
   #enter({ name, next }: DirectoryEntry): void {
+    const level = this.#levels.at(-1);
+    const avoided = avoidedBelow(level?.avoided ?? [], name);
+    // Not even its kind can be asked for: the call might never return.
+    if (avoided.includes("")) return;
     const path = at(this.#fd, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return;
     if (!stats.isDirectory()) return this.#visit(path, stats);
-    const level = this.#levels.at(-1);
     // Names whose hashes collide share a place: without progress the same directory would be entered for ever.
     if (level === undefined || level.next === next) return;
     const fd = ignoring(REPLACED, () => openSync(path, OPEN_DIRECTORY));
@@ -95,7 +101,7 @@ class TreeWalk implements Disposable {
     level.next = next;
     closeSync(this.#fd);
     this.#fd = fd;
-    this.#begin();
+    this.#begin(avoided);
   }
 
   /** True when it was the root. */
@@ -113,6 +119,25 @@ class TreeWalk implements Disposable {
     this.#reader.open(fd, parent.next);
     return false;
   }
+}
+
+/** The mounts that may hang, as paths below an open directory. */
+function avoidedIn(directory: number): readonly string[] {
+  const points = hangableMounts();
+  if (points.size === 0) return [];
+  const prefix = `${readlinkSync(`/proc/self/fd/${directory}`)}/`;
+  return [...points.keys()].flatMap((point) =>
+    point.startsWith(prefix) ? [point.slice(prefix.length)] : [],
+  );
+}
+
+/** What of them is below the entry of this name; "" is the entry itself. */
+function avoidedBelow(avoided: readonly string[], name: Uint8Array): readonly string[] {
+  if (avoided.length === 0) return avoided;
+  const first = new TextDecoder().decode(name);
+  return avoided.flatMap((path) =>
+    path === first || path.startsWith(`${first}/`) ? [path.slice(first.length + 1)] : [],
+  );
 }
 
 /** The unit of `blocks` in stat, for every file system. */

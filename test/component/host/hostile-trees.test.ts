@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { walkInSteps } from "../../../src/host/tree/walk-tree.ts";
+import { HungFileSystem, whyNoFuse } from "../../harness/hung-file-system.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
@@ -167,6 +168,34 @@ describe("measuring a tree", () => {
         if (String(path).endsWith("/file")) renameSync(join(tree, "a/b"), join(tree, "z/b"));
       });
     expect(walk).toThrow("a directory in it was moved");
+  });
+});
+
+describe.skipIf(whyNoFuse() !== undefined)("a file system that hangs in a tree", () => {
+  const SOURCES = join(import.meta.dir, "../../../src/host/tree");
+  const calls = {
+    "given to a group": `
+      const { shareTree } = await import("${SOURCES}/fs-group.ts");
+      shareTree(tree, ${JSON.stringify(SHARED)});`,
+    measured: `
+      const { diskUsage } = await import("${SOURCES}/walk-tree.ts");
+      diskUsage(tree);`,
+    "looked at": `
+      const { isLargeTree } = await import("${SOURCES}/walk-tree.ts");
+      isLargeTree(tree);`,
+  };
+
+  test.each(Object.entries(calls))("is left out while the tree is %s", async (_, call) => {
+    const { tree } = aTree();
+    using _hung = await HungFileSystem.mount(join(tree, "a/b/nas"));
+    // In a process of its own, which can be killed where it hangs.
+    const code = `const tree = ${JSON.stringify(tree)};${call}`;
+    const child = Bun.spawnSync([process.execPath, "-e", code], {
+      timeout: 20_000,
+      killSignal: "SIGKILL",
+    });
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
+    if (call.includes("shareTree")) expect(look(join(tree, "a/b/file"))[0]).toBe(GROUP);
   });
 });
 

@@ -13,7 +13,7 @@ const LIMIT_MIB = 512;
 export const PEAK_MIB = 200;
 const LOOK_MS = 100;
 /** A request that takes longer counts as unanswered; how long the slowest took is printed, not judged. */
-const UNANSWERED_MS = 20_000;
+const UNANSWERED_MS = 5_000;
 
 const ROOTS = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"] as const;
 

@@ -32,6 +32,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["cri", "containerd", "runtime", "pleg", "image", "agent"],
   "better-sqlite3": ["store"],
   mqtt: ["mqtt"],
+  ws: ["mqtt"],
   yaml: ["api", "cli"],
   commander: ["cli", "fleet"],
 };

@@ -1,7 +1,8 @@
 // Performs: implements MqttLink with the MQTT library: one client object per connection. The library is loaded by the
 // first one.
 
-import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
+import type { IClientOptions, IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
+import type { ClientOptions, WebSocket } from "ws";
 
 import type { Clock } from "../lib/clock.ts";
 import { errorCode, type AgentError } from "../lib/errors.ts";
@@ -40,16 +41,23 @@ export class MqttjsLink implements MqttLink {
     signal: AbortSignal,
   ): Promise<MqttSession> {
     const { connect } = await import("mqtt");
+    const { WebSocket } = await import("ws");
     if (signal.aborted) throw failed(options, "stopped");
     const session = this.#ticket.take(options);
-    const client = build(() => connect(options.url, clientOptions(options, session)), options);
+    let socket: WebSocket | undefined;
+    const createWebsocket: IClientOptions["createWebsocket"] = (url, protocols, { wsOptions }) =>
+      (socket = new WebSocket(url, protocols, wsOptions as ClientOptions));
+    const client = build(
+      () => connect(options.url, { ...clientOptions(options, session), createWebsocket }),
+      options,
+    );
     this.#ticket.watch(client.stream, options);
     const end = new ConnectionEnd();
     client.on("message", (topic, payload, { qos, retain, properties }) => {
       const message = { topic, payload: new Uint8Array(payload), retain };
       onMessage({ ...message, qos: qos === 0 ? 0 : 1, ...responseProperties(properties) });
     });
-    watch(client, end, { ...options, clock: this.#clock });
+    watch(client, end, { ...options, socket, clock: this.#clock });
     countPackets(client, options);
     let connected = false;
     try {
@@ -91,18 +99,26 @@ function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
 }
 
 interface Watched extends Pick<ConnectOptions, "receiveRate"> {
+  /** Absent = MQTT without WebSocket. */
+  readonly socket: WebSocket | undefined;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
 /** Records why the connection ends, and closes it where the library would leave it open. */
-function watch(client: MqttClient, end: ConnectionEnd, { receiveRate, clock }: Watched): void {
+function watch(client: MqttClient, end: ConnectionEnd, watched: Watched): void {
+  const { receiveRate, socket, clock } = watched;
   const guard = new PacketGuard({ size: MAXIMUM_PACKET_SIZE, rate: receiveRate });
-  client.stream.on("data", (chunk: Uint8Array) => {
-    const fault = guard.feed(chunk, clock.monotonic()) ?? unsent(client);
+  const judge = (fault: SessionEnd | undefined): void => {
     if (fault === undefined) return;
     end.note(fault);
     client.stream.destroy();
-  });
+  };
+  client.stream.on("data", (chunk: Uint8Array) =>
+    judge(guard.feed(chunk, clock.monotonic()) ?? unsent(client)),
+  );
+  // Frames without a byte of MQTT never reach the stream.
+  for (const frame of ["message", "ping", "pong"] as const)
+    socket?.on(frame, () => judge(guard.frame(clock.monotonic()) ?? unsent(client)));
   client.stream.on("error", (error: Error) => end.note(endOf(error)));
   client.on("disconnect", (packet) => {
     const code = packet.reasonCode ?? 0;

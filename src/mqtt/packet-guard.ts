@@ -1,5 +1,6 @@
 // Follows the framing of an MQTT byte stream and ends it at what a broker must not send: a packet over the limit (by its
-// length field, before its body), anything of QoS 2, and more packets than the connection allows.
+// length field, before its body), anything of QoS 2, and more packets, tiny pieces of packets or WebSocket frames than
+// the connection allows.
 
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../lib/token-bucket.ts";
 import type { SessionEnd } from "./mqtt-link.ts";
@@ -8,6 +9,8 @@ import type { SessionEnd } from "./mqtt-link.ts";
 export const MAXIMUM_PACKET_SIZE = 256 * 1024;
 /** Bytes of a length field; a fifth one is malformed. */
 const MAX_LENGTH_BYTES = 4;
+/** A chunk below this many bytes in which no packet starts costs a token: no network cuts packets so small. */
+const TINY_CHUNK = 64;
 
 const PACKET_TOO_LARGE = 0x95;
 const MESSAGE_RATE_TOO_HIGH = 0x96;
@@ -20,13 +23,15 @@ const OF_QOS_2: readonly number[] = [5, 6, 7];
 export interface PacketLimits {
   /** Bytes of a whole packet. */
   readonly size: number;
-  /** Absent = any number. */
+  /** Of packets, and of WebSocket frames; absent = any number. */
   readonly rate?: TokenBucketPolicy | undefined;
 }
 
 export class PacketGuard {
   readonly #limits: PacketLimits;
-  #bucket: TokenBucket | undefined;
+  #packets: TokenBucket | undefined;
+  /** Apart from the packets, as a broker may send each packet in a frame of its own. */
+  #frames: TokenBucket | undefined;
   /** Bytes of the present packet's body still to come. */
   #body = 0;
   #length = 0;
@@ -40,6 +45,7 @@ export class PacketGuard {
   /** Why the connection must end with this chunk; undefined = it may go on. `now`: monotonic milliseconds. */
   feed(chunk: Uint8Array, now: number): SessionEnd | undefined {
     let at = 0;
+    let starts = false;
     while (at < chunk.length) {
       if (this.#body > 0) {
         const skipped = Math.min(this.#body, chunk.length - at);
@@ -48,11 +54,20 @@ export class PacketGuard {
         continue;
       }
       const byte = chunk[at] ?? 0;
+      starts ||= this.#lengthBytes < 0;
       const fault = this.#lengthBytes < 0 ? this.#start(byte, now) : this.#lengthByte(byte);
       if (fault !== undefined) return fault;
       at += 1;
     }
-    return undefined;
+    return starts || chunk.length >= TINY_CHUNK ? undefined : this.#piece(now, "pieces of packets");
+  }
+
+  /** The same for a WebSocket message, ping or pong, which may have no byte for `feed`. */
+  frame(now: number): SessionEnd | undefined {
+    const { rate } = this.#limits;
+    if (rate === undefined) return undefined;
+    this.#frames = takeToken(this.#frames, now, rate);
+    return this.#frames === undefined ? tooMany("WebSocket frames", rate) : undefined;
   }
 
   /** The first byte of a packet: its type and flags. */
@@ -63,12 +78,14 @@ export class PacketGuard {
     // Nothing is subscribed with QoS 2: the library would keep each such message until its PUBREL.
     if (OF_QOS_2.includes(type) || (type === PUBLISH && (byte & 0b100) !== 0))
       return fault(QOS_NOT_SUPPORTED, "the broker sent a packet of QoS 2");
+    return this.#piece(now, "packets");
+  }
+
+  #piece(now: number, what: string): SessionEnd | undefined {
     const { rate } = this.#limits;
     if (rate === undefined) return undefined;
-    this.#bucket = takeToken(this.#bucket, now, rate);
-    if (this.#bucket !== undefined) return undefined;
-    const most = `${rate.burst} packets at once and ${rate.perSecond} a second`;
-    return fault(MESSAGE_RATE_TOO_HIGH, `the broker sent more than ${most}`);
+    this.#packets = takeToken(this.#packets, now, rate);
+    return this.#packets === undefined ? tooMany(what, rate) : undefined;
   }
 
   #lengthByte(byte: number): SessionEnd | undefined {
@@ -83,6 +100,11 @@ export class PacketGuard {
     this.#lengthBytes = -1;
     return undefined;
   }
+}
+
+function tooMany(what: string, { burst, perSecond }: TokenBucketPolicy): SessionEnd {
+  const most = `${burst} ${what} at once and ${perSecond} a second`;
+  return fault(MESSAGE_RATE_TOO_HIGH, `the broker sent more than ${most}`);
 }
 
 function fault(code: number, message: string): SessionEnd {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { messageOf } from "../../../src/lib/errors.ts";
 import type { MqttMessage } from "../../../src/mqtt/mqtt-link.ts";
+import { FrameBroker } from "./frame-broker.ts";
 import { connectTo, outcome } from "./link-client.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import type { PacketType } from "./packet-types.ts";
@@ -101,6 +102,45 @@ describe("right behind CONNACK", () => {
       ...DISCONNECT,
     ]);
     expect(heard).toHaveLength(1);
+  });
+});
+
+describe("WebSocket frames", () => {
+  const receiveRate = { burst: 100, perSecond: 1 };
+
+  /** How the session ends when `count` of a frame follow CONNACK. */
+  async function endOf(
+    frame: readonly number[],
+    count: number,
+    before: readonly number[] = [],
+  ): Promise<string> {
+    const frames = Array.from({ length: count }, () => frame).flat();
+    using broker = new FrameBroker([...before, ...frames]);
+    try {
+      return (await (await connectTo(broker.url, { receiveRate })).ended).message;
+    } catch (error) {
+      // The flood may be over before CONNACK was handed on.
+      return messageOf(error);
+    }
+  }
+
+  const frames: Readonly<Record<string, readonly number[]>> = {
+    "empty messages": [0x82, 0],
+    "empty texts": [0x81, 0],
+    pings: [0x89, 1, 0x78],
+    pongs: [0x8a, 0],
+  };
+  test.each(Object.entries(frames))("a flood of %s ends the session", async (_, frame) => {
+    const most = "the broker sent more than 100 WebSocket frames at once and 1 a second";
+    expect(await endOf(frame, 200)).toContain(most);
+    expect(await endOf(frame, 50)).not.toContain("sent more than");
+  });
+
+  test("a flood of messages of one byte of a packet ends the session", async () => {
+    const start = [0x82, 4, 0x30, 0xff, 0xff, 0x0e];
+    const answer = await endOf([0x82, 1, 0x78], 200, start);
+    expect(answer).toMatch(/sent more than 100 (pieces of packets|WebSocket frames) at once/);
+    expect(await endOf([0x82, 1, 0x78], 50, start)).not.toContain("sent more than");
   });
 });
 

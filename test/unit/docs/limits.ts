@@ -97,10 +97,11 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/runtime/cri-config/env-file.test.ts", "component/runtime/env-file.test.ts"],
   },
   {
-    input: "packets of a connection to the broker",
+    input: "packets of a connection to the broker; its WebSocket messages, pings and pongs",
     bounds: {
       "2,000 at once": "upstream/link/connect-options.ts RECEIVE_RATE.burst",
       "200 a second": "upstream/link/connect-options.ts RECEIVE_RATE.perSecond",
+      "64 bytes": "mqtt/packet-guard.ts TINY_CHUNK",
       "4 MiB of ours": "mqtt/mqttjs-link.ts MAX_UNSENT",
     },
     names: ["QoS 2"],

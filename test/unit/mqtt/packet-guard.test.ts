@@ -71,6 +71,35 @@ test.each(Object.entries(OF_QOS_2))("ends at a %s of QoS 2", (_, bytes) => {
   expect(guard.feed(new Uint8Array(bytes), 0)).toMatchObject({ code: 0x9b });
 });
 
+test("ends at a packet in more pieces than the connection allows, but not for pieces of any size", () => {
+  const rate = { burst: 3, perSecond: 2 };
+  const piecesOf = (size: number): string | undefined => {
+    const guard = new PacketGuard({ size: LIMIT, rate });
+    const bytes = packet(LIMIT - 3);
+    for (let at = 0; at < bytes.length; at += size) {
+      const end = guard.feed(bytes.subarray(at, at + size), 0);
+      if (end !== undefined) return end.message;
+    }
+    return undefined;
+  };
+  expect(piecesOf(1)).toBe("the broker sent more than 3 pieces of packets at once and 2 a second");
+  expect(piecesOf(100)).toBeUndefined();
+});
+
+test("WebSocket frames have tokens of their own, so that each packet may have its frame", () => {
+  const ping = new Uint8Array([0xd0, 0]);
+  const guard = new PacketGuard({ size: LIMIT, rate: { burst: 3, perSecond: 2 } });
+  for (let sent = 0; sent < 3; sent += 1) {
+    expect(guard.frame(0)).toBeUndefined();
+    expect(guard.feed(ping, 0)).toBeUndefined();
+  }
+  expect(guard.frame(0)).toEqual({
+    by: "us",
+    code: 0x96,
+    message: "the broker sent more than 3 WebSocket frames at once and 2 a second",
+  });
+});
+
 test("ends at more packets than the connection allows, of any type and length", () => {
   const ping = new Uint8Array([0xd0, 0]);
   const rate = { burst: 3, perSecond: 2 };

@@ -25,6 +25,8 @@ export class TurnJudge {
   /** UID → since when it may be active at the earliest. */
   readonly #since = new Map<string, Monotonic>();
   #met = new Set<string>();
+  /** UIDs that have failed as a whole in their present life. */
+  readonly #failed = new Set<string>();
 
   constructor(ledger: Ledger, probes: ProbeBook) {
     this.#ledger = ledger;
@@ -41,8 +43,13 @@ export class TurnJudge {
     if (!this.#since.has(uid)) this.#since.set(uid, this.#ledger.now);
   }
 
+  onLostDatabase(): void {
+    this.#failed.clear();
+  }
+
   onSettle(uid: string): void {
     this.#begun.delete(uid);
+    this.#failed.delete(uid);
     this.#since.set(uid, this.#ledger.now);
   }
 
@@ -104,6 +111,8 @@ export class TurnJudge {
     const spec = this.#ledger.spec(uid);
     const since = Math.max(bootedAt, this.#since.get(uid) ?? 0);
     this.#ledger.say(`  ${spec?.key} has failed: ${reason}`);
+    if (this.#failed.has(uid)) this.#ledger.accuse(`${spec?.key} fails a second time in one life`);
+    this.#failed.add(uid);
     if (reason !== "DeadlineExceeded") return;
     const seconds = spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY;
     if (now - since < seconds * 1_000)

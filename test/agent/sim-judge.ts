@@ -117,6 +117,7 @@ export class SimJudge {
   /** The rows are gone with their database. */
   onLostDatabase(): void {
     this.ledger.leaving.clear();
+    this.#turns.onLostDatabase();
   }
 
   /** How often the pod's end was ordered, and how often anything of it has started. */

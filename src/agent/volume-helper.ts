@@ -49,16 +49,17 @@ export function askVolumeHelper(
   };
   return async (request, signal) => {
     const question: Question = { type: "Volume", config: own, request };
-    return JSON.parse(await runHelper(JSON.stringify(question), signal)) as VolumeAnswer;
+    const caller = { isOfFile: request.claimUser === "File", mountPoint: request.mountPoint };
+    return JSON.parse(await runHelper(JSON.stringify(question), caller, signal)) as VolumeAnswer;
   };
 }
 
 /** Resolves to why a directory on a file system that may hang cannot be read; undefined = it answers. Never rejects. */
 export function askDirectory({ runHelper }: Pick<Edges, "runHelper">): AskDirectory {
-  return async (path, signal) => {
+  return async (path, mountPoint, signal) => {
     const question: Question = { type: "Directory", path };
     try {
-      await runHelper(JSON.stringify(question), signal);
+      await runHelper(JSON.stringify(question), { isOfFile: true, mountPoint }, signal);
       return undefined;
     } catch (error) {
       return messageOf(error);

@@ -3,64 +3,95 @@
 
 import { join } from "node:path";
 import { aborted, type Clock, deadline } from "../lib/clock.ts";
-import { Limiter } from "../lib/concurrency-limit.ts";
-import { AgentError } from "../lib/errors.ts";
+import { HelperPlaces, noAnswer, type HelperPlace } from "./helper-places.ts";
 
 /** The hidden verb of this binary that runs as the helper. */
 export const HELPER_VERB = "volume-helper";
+
+/** Whose call it is, and where. */
+export interface HelperCaller {
+  /** The node's own files, or a pod of one: no document may take their places. */
+  readonly isOfFile: boolean;
+  /** Of the file system that may hang. */
+  readonly mountPoint: string;
+}
 
 /**
  * Gives `request` to a new helper process and resolves to its answer. Rejects with AgentError `NoAnswer` when it is silent for
  * too long, or when earlier ones still hang.
  */
-export type RunHelper = (request: string, signal: AbortSignal) => Promise<string>;
+export type RunHelper = (
+  request: string,
+  caller: HelperCaller,
+  signal: AbortSignal,
+) => Promise<string>;
 
 /** Since its last sign of life. */
 export const SILENT_MS = 10_000;
-const AT_ONCE = 4;
 /** A process that is not held by the kernel has ended by then. */
-const KILLED_MS = 1_000;
-/** Killed, and still held by the kernel. */
-const MAX_HUNG = 4;
+export const KILLED_MS = 1_000;
+/** Of processes that run, or are killed and still held by the kernel: for files and their pods, and for others. */
+const HELPERS = { places: 4, perMount: 2 };
 /** A line without an answer: it is at work. */
 export const ALIVE = "\n";
+
+export interface HelperProcess {
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly exited: Promise<unknown>;
+  kill(signal: "SIGKILL"): void;
+  /** Lets this program end before it. */
+  unref(): void;
+}
 
 interface HelperOptions {
   readonly clock: Clock;
   /** Absent = this program itself. */
-  readonly command?: readonly string[];
+  readonly start?: (request: string) => HelperProcess;
 }
 
-export function helperProcesses({ clock, command = ownCommand() }: HelperOptions): RunHelper {
-  const limiter = new Limiter(AT_ONCE);
-  let hung = 0;
-  const run = async (request: string, signal: AbortSignal): Promise<string> => {
-    signal.throwIfAborted();
-    if (hung >= MAX_HUNG) throw noAnswer(`${hung} earlier calls still hang in the kernel`);
-    const child = Bun.spawn([...command], {
-      stdin: Buffer.from(request),
-      stdout: "pipe",
-      stderr: "ignore",
-      env: {},
-    });
+export function helperProcesses({ clock, start = startOwn }: HelperOptions): RunHelper {
+  const ofFiles = new HelperPlaces(HELPERS);
+  const ofOthers = new HelperPlaces(HELPERS);
+  return async (request, { isOfFile, mountPoint }, signal) => {
+    const place = await (isOfFile ? ofFiles : ofOthers).take(mountPoint, signal);
+    const child = startIn(place, () => start(request));
     try {
       return await answerOf(child.stdout, { clock, signal });
     } catch (error) {
       child.kill("SIGKILL");
       const isGone = await Promise.race([
-        child.exited,
-        clock.sleep(KILLED_MS).then(() => undefined),
+        child.exited.then(() => true),
+        clock.sleep(KILLED_MS).then(() => false),
       ]);
-      if (isGone === undefined) {
+      if (!isGone) {
         // The kernel ends it when the call returns; nothing here waits for that.
-        hung += 1;
+        place.hangs();
         child.unref();
-        void child.exited.then(() => (hung -= 1));
       }
       throw error;
     }
   };
-  return (request, signal) => limiter.run(() => run(request, signal));
+}
+
+/** The place is free again when the process has ended, or could not be started. */
+function startIn(place: HelperPlace, start: () => HelperProcess): HelperProcess {
+  try {
+    const child = start();
+    void child.exited.then(() => place.release());
+    return child;
+  } catch (error) {
+    place.release();
+    throw error;
+  }
+}
+
+function startOwn(request: string): HelperProcess {
+  return Bun.spawn([...ownCommand()], {
+    stdin: Buffer.from(request),
+    stdout: "pipe",
+    stderr: "ignore",
+    env: {},
+  });
 }
 
 /** Also when it runs from its sources, as in tests. */
@@ -87,8 +118,4 @@ async function answerOf(
   }
   if (text === "") throw noAnswer("the process that asked it has ended without an answer");
   return text;
-}
-
-function noAnswer(message: string): AgentError {
-  return new AgentError({ reason: "NoAnswer", message });
 }

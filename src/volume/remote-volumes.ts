@@ -14,6 +14,8 @@ export interface VolumeRequest {
   /** With this volume only. */
   readonly pod: Pod;
   readonly claimUser: ClaimUser;
+  /** Of the file system that may hang. */
+  readonly mountPoint: string;
   /** Whether it is judged where hostPaths lead. */
   readonly isJudged: boolean;
   /** The part of the volume to prepare; absent = set up the volume. */
@@ -93,7 +95,8 @@ export class RemoteVolumes {
   async #ask({ volume, pod, mount, part }: Asked, signal: AbortSignal): Promise<string> {
     const { ask, traitsOf } = this.#options;
     const one = { ...pod, spec: { ...pod.spec, volumes: [volume] } };
-    const request = { pod: one, ...traitsOf(pod), ...(part === undefined ? {} : { part }) };
+    const of = { pod: one, mountPoint: mount.point, ...traitsOf(pod) };
+    const request = { ...of, ...(part === undefined ? {} : { part }) };
     const answer = await this.#answered(ask?.(request, signal), mount, volume);
     if ("path" in answer) return answer.path;
     throw new AgentError(answer.error);

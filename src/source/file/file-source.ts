@@ -44,7 +44,11 @@ import {
 } from "./recreated-manifests.ts";
 
 /** Why a directory cannot be read; undefined = its file system answers. Never rejects. */
-export type AskDirectory = (path: string, signal: AbortSignal) => Promise<string | undefined>;
+export type AskDirectory = (
+  path: string,
+  mountPoint: string,
+  signal: AbortSignal,
+) => Promise<string | undefined>;
 
 export interface FileSourceOptions extends ReadContext {
   readonly random: Random;
@@ -194,7 +198,7 @@ export class FileSource {
     const { files, directory, askDirectory } = this.#options;
     const mount = askDirectory === undefined ? undefined : files.hangable(directory);
     if (mount === undefined) return undefined;
-    return askDirectory?.(directory, signal).then((why) =>
+    return askDirectory?.(directory, mount.point, signal).then((why) =>
       why === undefined
         ? undefined
         : `${mount.point} (${mount.type}) does not answer (${why}): check the server or the program that serves it`,

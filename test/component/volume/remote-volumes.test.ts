@@ -39,7 +39,7 @@ interface Node {
   readonly asked: () => number;
 }
 
-/** `hangs`: where a file system is that may hang; absent = as the kernel says. */
+/** `hangs`: where a file system is that may hang, beside those of the kernel. */
 function aNode(hangs?: string, more: Partial<VolumesOptions> = {}): Node {
   const world = newWorld();
   const at = (path: string): string => join(world.root, path);
@@ -49,14 +49,14 @@ function aNode(hangs?: string, more: Partial<VolumesOptions> = {}): Node {
   const config = { ...CONFIG_DEFAULTS, stateDir, claimRoot };
   let asked = 0;
   const run = helperProcesses({ clock });
-  const runHelper: RunHelper = (request, signal) => {
+  const runHelper: RunHelper = (request, caller, signal) => {
     asked += 1;
-    return run(request, signal);
+    return run(request, caller, signal);
   };
   const hangable = (path: string): HangableMount | undefined => {
-    if (hangs === undefined) return files.hangable(path);
-    const point = at(hangs);
-    return `${path}/`.startsWith(`${point}/`) ? { point, type: "nfs4" } : undefined;
+    const point = at(hangs ?? "none");
+    const isThere = `${path}/`.startsWith(`${point}/`);
+    return isThere ? { point, type: "nfs4" } : files.hangable(path);
   };
   const volumes = world.again({
     files: { ...files, hangable },
@@ -217,6 +217,28 @@ describe.skipIf(whyNoFuse() !== undefined)("a file system that hangs", () => {
     );
   });
 
+  test("keeps no pod of a file waiting that is elsewhere", async () => {
+    const isFile = (pod: Pod): boolean => pod.metadata.name === "of-file";
+    const claimUser = (pod: Pod) => (isFile(pod) ? "File" : "UnsignedDocument");
+    const node = aNode("healthy", { claimUser });
+    mkdirSync(node.at("healthy"));
+    using hung = await HungFileSystem.mount(node.at("nas"));
+    const waiting = Array.from({ length: 4 }, () => {
+      const pod = aPod({ volumes: [hostPath(hung.path)] });
+      return laterRefusal(Promise.resolve(node.volumes.setUpRemote(pod, NEVER)));
+    });
+    const pod = aPod({ volumes: [hostPath(node.at("healthy"))] });
+    const ofFile = { ...pod, metadata: { ...pod.metadata, name: "of-file" } };
+    // The clock stands still: no call that hangs has ended before.
+    expect(await setUp(node, ofFile)).toBe(node.at("healthy"));
+    for (let round = 0; round < 3; round += 1) {
+      await node.clock.settle();
+      await node.clock.advance(SILENT_MS);
+    }
+    for (const one of await Promise.all(waiting))
+      expect(one).toMatchObject({ reason: "FailedMount" });
+  });
+
   test("takes a few processes at most, whatever their number", async () => {
     const node = aNode();
     using hung = await HungFileSystem.mount(node.at("nas"));
@@ -226,8 +248,8 @@ describe.skipIf(whyNoFuse() !== undefined)("a file system that hangs", () => {
     expect(node.asked()).toBe(12);
     const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");
     const helpers = children.split(" ").filter((pid) => isHelper(pid));
-    expect(helpers.length).toBeLessThanOrEqual(4);
-    for (let round = 0; round < 3; round += 1) {
+    expect(helpers.length).toBeLessThanOrEqual(2);
+    for (let round = 0; round < 6; round += 1) {
       await node.clock.settle();
       await node.clock.advance(SILENT_MS);
     }

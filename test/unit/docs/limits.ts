@@ -314,9 +314,10 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     input: "time of a call on a volume's file system that hangs; calls that hang",
     bounds: {
       "10 s": "host/helper-process.ts SILENT_MS",
-      "4 processes": "host/helper-process.ts MAX_HUNG",
+      "4 for files and their pods, 4 for others": "host/helper-process.ts HELPERS.places",
+      "2 of one mount": "host/helper-process.ts HELPERS.perMount",
     },
-    tests: ["component/volume/remote-volumes.test.ts"],
+    tests: ["component/volume/remote-volumes.test.ts", "component/host/helper-process.test.ts"],
   },
 ];
 

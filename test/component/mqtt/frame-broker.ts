@@ -1,17 +1,22 @@
 // A WebSocket server that writes given bytes behind CONNACK and closes: for frames that no library sends.
 
+import type { DoorTls } from "./websocket-door.ts";
+
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const KEY = /sec-websocket-key: (.*)\r/i;
 const MESSAGE_WITH_CONNACK = [0x82, 5, 0x20, 3, 0, 0, 0];
 
 export class FrameBroker implements Disposable {
   readonly #listener: Bun.TCPSocketListener<{ upgraded: boolean }>;
+  readonly #secure: boolean;
 
   /** `frames`: short enough for the socket's buffer. */
-  constructor(frames: readonly number[]) {
+  constructor(frames: readonly number[], tls?: DoorTls) {
+    this.#secure = tls !== undefined;
     this.#listener = Bun.listen<{ upgraded: boolean }>({
       hostname: "127.0.0.1",
       port: 0,
+      ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
       socket: {
         open: (socket) => void (socket.data = { upgraded: false }),
         data: (socket, bytes) => {
@@ -27,7 +32,7 @@ export class FrameBroker implements Disposable {
   }
 
   get url(): string {
-    return `ws://127.0.0.1:${this.#listener.port}/mqtt`;
+    return `${this.#secure ? "wss" : "ws"}://127.0.0.1:${this.#listener.port}/mqtt`;
   }
 
   [Symbol.dispose](): void {

@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer, type Server, type TlsOptions } from "node:tls";
 
+import { messageOf } from "../../../src/lib/errors.ts";
 import type { ConnectOptions } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 import { certificateExpiries } from "../../../src/mqtt/parse-certificates.ts";
 import { CertificateAuthority, type KeyPair } from "../../harness/certificates.ts";
+import { FrameBroker } from "./frame-broker.ts";
 import { connectTo, outcome } from "./link-client.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import { WebSocketDoor } from "./websocket-door.ts";
@@ -242,6 +244,17 @@ describe("WebSockets", () => {
     using other = new WebSocketDoor(broker.port, pair(elsewhere));
     const misled = await outcome(connectTo(other.url, { ca: pem(ca.cert) }));
     expect(misled).toContain("is for another address than mqtt.url's");
+  });
+
+  test("a flood of pings over wss:// ends the session", async () => {
+    const pings = Array.from({ length: 200 }, () => [0x89, 0]).flat();
+    using flooder = new FrameBroker(pings, pair(server));
+    const options = { ca: pem(ca.cert), receiveRate: { burst: 100, perSecond: 1 } };
+    const end = await connectTo(flooder.url, options).then(
+      async ({ ended }) => (await ended).message,
+      messageOf,
+    );
+    expect(end).toContain("the broker sent more than 100 WebSocket frames at once");
   });
 
   test("wss:// shows the client's certificate to who asks for it", async () => {

@@ -46,7 +46,11 @@ export class MqttjsLink implements MqttLink {
     const session = this.#ticket.take(options);
     let socket: WebSocket | undefined;
     const createWebsocket: IClientOptions["createWebsocket"] = (url, protocols, { wsOptions }) =>
-      (socket = new WebSocket(url, protocols, wsOptions as ClientOptions));
+      // Without compression: a few bytes would inflate to whatever the broker likes.
+      (socket = new WebSocket(url, protocols, {
+        ...(wsOptions as ClientOptions),
+        perMessageDeflate: false,
+      }));
     const client = build(
       () => connect(options.url, { ...clientOptions(options, session), createWebsocket }),
       options,

@@ -9,6 +9,8 @@ const MESSAGE_WITH_CONNACK = [0x82, 5, 0x20, 3, 0, 0, 0];
 export class FrameBroker implements Disposable {
   readonly #listener: Bun.TCPSocketListener<{ upgraded: boolean }>;
   readonly #secure: boolean;
+  /** Of the last client that asked, as text. */
+  request = "";
 
   /** `frames`: short enough for the socket's buffer. */
   constructor(frames: readonly number[], tls?: DoorTls) {
@@ -25,6 +27,7 @@ export class FrameBroker implements Disposable {
             return;
           }
           socket.data.upgraded = true;
+          this.request = bytes.toString();
           socket.write(handshake(KEY.exec(bytes.toString())?.[1] ?? ""));
         },
       },

@@ -106,6 +106,13 @@ describe("right behind CONNACK", () => {
 });
 
 describe("WebSocket frames", () => {
+  test("are not compressed: a few bytes would inflate to megabytes", async () => {
+    using broker = new FrameBroker([]);
+    await outcome(connectTo(broker.url));
+    expect(broker.request).toContain("Upgrade: websocket");
+    expect(broker.request.toLowerCase()).not.toContain("permessage-deflate");
+  });
+
   const receiveRate = { burst: 100, perSecond: 1 };
 
   /** How the session ends when `count` of a frame follow CONNACK. */

@@ -9,5 +9,5 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 158, mutation: "a replacement does not wait for its dependencies" },
   { seed: 179, mutation: "a dependency that ran before the reboot counts as running" },
   { seed: 102, mutation: "a TrustBundle that arrives before the root keys is dropped" },
-  { seed: 76, mutation: "a withdrawn command is performed" },
+  { seed: 121, mutation: "a withdrawn command is performed" },
 ];

@@ -6,7 +6,6 @@ import {
   fstatSync,
   lstatSync,
   mkdirSync,
-  readlinkSync,
   rmdirSync,
   unlinkSync,
   writeFileSync,
@@ -17,7 +16,14 @@ import { BIND, BIND_BELOW, ERRNO, SLAVE_BELOW, mount } from "./libc.ts";
 import type { MountTypes } from "./mount-table.ts";
 import { fileInfo } from "./real-files.ts";
 import { closing } from "./tree/directory-fd.ts";
-import { type BeneathOptions, createFileIn, openBeneath, reach } from "./tree/open-beneath.ts";
+import {
+  type BeneathOptions,
+  createFileIn,
+  openBeneath,
+  pathOf,
+  reach,
+  textOf,
+} from "./tree/open-beneath.ts";
 
 export interface BindBeneathOptions extends BeneathOptions {
   /** Its parent exists and only root may enter it; an empty file or directory is created as mount point. */
@@ -77,7 +83,7 @@ class Held implements HeldPath {
     const { fd, missing, isBroken } = reach(path, avoid);
     this.#fd = fd;
     this.#missing = missing;
-    this.isBroken = isBroken || missing.includes("..");
+    this.isBroken = isBroken;
   }
 
   [Symbol.dispose](): void {
@@ -85,9 +91,7 @@ class Held implements HeldPath {
   }
 
   get path(): string {
-    const held = readlinkSync(`/proc/self/fd/${this.#fd}`);
-    if (this.#missing.length === 0) return held;
-    return `${held === "/" ? "" : held}/${this.#below}`;
+    return pathOf({ fd: this.#fd, missing: this.#missing });
   }
 
   get found(): EntryKind | undefined {
@@ -134,10 +138,6 @@ class Held implements HeldPath {
     return stats?.dev === own.dev && stats.ino === own.ino && this.#missing.length === 0;
   }
 
-  get #below(): string {
-    return Buffer.from(this.#missing.join("/"), "latin1").toString();
-  }
-
   /** Holds what is at the missing names by now. */
   #take(options: Pick<BeneathOptions, "create" | "mode">): void {
     asMountError(() => {
@@ -146,7 +146,7 @@ class Held implements HeldPath {
       const fd = openBeneath({
         ...options,
         root,
-        path: this.#below,
+        path: textOf(this.#missing),
         shownAs,
         refuseLinks: true,
         avoid: this.#avoid,

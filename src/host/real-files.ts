@@ -29,8 +29,9 @@ import {
   AvoidedMount,
   createDirectory,
   createFile,
+  openBeneath,
+  pathOf,
   reach,
-  readBeneath,
 } from "./tree/open-beneath.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { diskUsage } from "./tree/walk-tree.ts";
@@ -163,11 +164,8 @@ function specialOf(stats: Stats): Pick<FileInfo, "special"> {
 
 function placeOf(path: string): string | undefined {
   try {
-    const { fd, missing, isBroken } = reach(path, hangableMounts());
-    const real = closing(fd, () => readlinkSync(`/proc/self/fd/${fd}`));
-    if (isBroken || missing.includes("..")) return undefined;
-    const below = Buffer.from(missing.join("/"), "latin1").toString();
-    return below === "" ? real : `${real === "/" ? "" : real}/${below}`;
+    const reached = reach(path, hangableMounts());
+    return closing(reached.fd, () => (reached.isBroken ? undefined : pathOf(reached)));
   } catch (error) {
     if (error instanceof AvoidedMount) return error.path;
     throw error;
@@ -198,18 +196,42 @@ function openedFile<T>(path: string, use: (fd: number, stats: Stats) => T): T {
 /** The limit applies to the bytes read. */
 function readRegular(path: string, maxBytes: number): Uint8Array {
   return openedFile(path, (fd, stats) => {
-    if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
-    // Files of /proc and /sys report size 0; a growing file may exceed its reported size.
-    const chunks: Buffer[] = [];
-    for (let total = 0; ;) {
-      const chunk = Buffer.allocUnsafe(Math.max(4096, stats.size + 1 - total));
-      const got = readSync(fd, chunk, 0, chunk.length, null);
-      if (got === 0) return new Uint8Array(Buffer.concat(chunks));
-      total += got;
-      if (total > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
-      chunks.push(chunk.subarray(0, got));
-    }
+    const bytes = readWhole(fd, stats, maxBytes);
+    if (bytes === undefined) throw new Error(`larger than ${maxBytes} bytes`);
+    return bytes;
   });
+}
+
+function readBeneath(root: string, path: string, maxBytes: number): Uint8Array | undefined {
+  const avoid = hangableMounts();
+  const found = ignoring(["ENOENT"], () => openBeneath({ root, path, create: false, avoid }));
+  if (found === undefined) return undefined;
+  return closing(found, (place) => {
+    const stats = fstatSync(place);
+    // Opening a FIFO or a device may have an effect.
+    if (!stats.isFile()) throw new Error(`${JSON.stringify(path)} is no regular file`);
+    // The path through /proc is a link.
+    return closing(openSync(`/proc/self/fd/${place}`, OPEN_TO_READ & ~O_NOFOLLOW), (fd) => {
+      const bytes = readWhole(fd, stats, maxBytes);
+      if (bytes !== undefined) return bytes;
+      throw new Error(`${JSON.stringify(path)} is larger than ${maxBytes} bytes`);
+    });
+  });
+}
+
+/** undefined = there are more bytes. */
+function readWhole(fd: number, { size }: Stats, maxBytes: number): Uint8Array | undefined {
+  if (size > maxBytes) return undefined;
+  // Files of /proc and /sys report size 0; a growing file may exceed its reported size.
+  const chunks: Buffer[] = [];
+  for (let total = 0; ;) {
+    const chunk = Buffer.allocUnsafe(Math.max(4096, size + 1 - total));
+    const got = readSync(fd, chunk, 0, chunk.length, null);
+    if (got === 0) return new Uint8Array(Buffer.concat(chunks));
+    total += got;
+    if (total > maxBytes) return undefined;
+    chunks.push(chunk.subarray(0, got));
+  }
 }
 
 /** `offset` undefined = the last `maxBytes` bytes. */

@@ -9,13 +9,12 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readSync,
   readlinkSync,
   fchmodSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { errorCode, ignoring } from "../../lib/errors.ts";
-import { type HangableMount, hangableMounts, type MountTypes } from "../mount-table.ts";
+import type { HangableMount, MountTypes } from "../mount-table.ts";
 import { OPEN_PATH, at, closing } from "./directory-fd.ts";
 
 export interface BeneathOptions {
@@ -56,8 +55,19 @@ export interface Reached {
   readonly fd: number;
   /** Names that do not exist, as bytes in characters; none = `fd` is the entry itself. */
   readonly missing: readonly string[];
-  /** What is missing is named by a link on the way, not by the path itself. */
+  /** What is missing is named by a link on the way, not by the path itself, or `..` follows it: it could lead anywhere. */
   readonly isBroken: boolean;
+}
+
+/** The path of what is open, without links, and what is missing below it. */
+export function pathOf({ fd, missing }: Pick<Reached, "fd" | "missing">): string {
+  const held = readlinkSync(`/proc/self/fd/${fd}`);
+  return missing.length === 0 ? held : `${held === "/" ? "" : held}/${textOf(missing)}`;
+}
+
+/** Names of bytes in characters, as one relative path. */
+export function textOf(names: readonly string[]): string {
+  return Buffer.from(names.join("/"), "latin1").toString();
 }
 
 /** The kernel's limit. */
@@ -153,8 +163,8 @@ class Walk implements Disposable {
     return this.#way.at(-1) ?? -1;
   }
 
-  #end(missing: readonly string[], isBroken = false): Reached {
-    return { fd: this.#take(), missing, isBroken };
+  #end(missing: readonly string[], isOfLink = false): Reached {
+    return { fd: this.#take(), missing, isBroken: isOfLink || missing.includes("..") };
   }
 
   #take(): number {
@@ -201,7 +211,7 @@ class Walk implements Disposable {
     const point = `${here === "/" ? "" : here}/${name.toString()}`;
     const type = this.#avoid.get(point);
     if (type === undefined) return;
-    const rest = Buffer.from(this.#names.toReversed().join("/"), "latin1").toString();
+    const rest = textOf(this.#names.toReversed());
     throw new AvoidedMount({ point, type }, rest === "" ? point : `${point}/${rest}`);
   }
 
@@ -233,28 +243,7 @@ function namesOf(path: string): string[] {
     .toReversed();
 }
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-
-/** The bytes of a regular file of at most `maxBytes`; undefined = there is nothing. Throws as `openBeneath` does. */
-export function readBeneath(root: string, path: string, maxBytes: number): Uint8Array | undefined {
-  const avoid = hangableMounts();
-  const found = ignoring(["ENOENT"], () => openBeneath({ root, path, create: false, avoid }));
-  if (found === undefined) return undefined;
-  return closing(found, (place) => {
-    // Opening a FIFO or a device may have an effect.
-    if (!fstatSync(place).isFile()) throw new Error(`${JSON.stringify(path)} is no regular file`);
-    return closing(openSync(`/proc/self/fd/${place}`, O_RDONLY | O_NONBLOCK), (fd) => {
-      // One byte more than allowed: the size may change while it is read.
-      const buffer = Buffer.alloc(maxBytes + 1);
-      let size = 0;
-      for (let got = 1; got > 0 && size < buffer.length; size += got)
-        got = readSync(fd, buffer, size, buffer.length - size, null);
-      if (size > maxBytes)
-        throw new Error(`${JSON.stringify(path)} is larger than ${maxBytes} bytes`);
-      return new Uint8Array(buffer.subarray(0, size));
-    });
-  });
-}
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /** Creates an empty file unless the path exists; refuses links on the way. kubelet: makeFile */
 export function createFile(path: string, mode: number): void {

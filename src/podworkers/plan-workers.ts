@@ -78,8 +78,12 @@ export function mayReplace(
   return ended === undefined || ready.has(ended) || !outranks(ended, successor);
 }
 
-function deleted({ uid, namespace, name }: PodIdentity): Removal {
-  return { uid, namespace, name, why: "Deleted" };
+export function removalOf({ uid, namespace, name }: PodIdentity, why: Removal["why"]): Removal {
+  return { uid, namespace, name, why };
+}
+
+function deleted(pod: PodIdentity): Removal {
+  return removalOf(pod, "Deleted");
 }
 
 /** `namespace/name`, under which only one pod may run at a time. */

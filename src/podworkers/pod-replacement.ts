@@ -10,7 +10,7 @@ import { countsFor, hasBegun, unmetDependency, type DependencyView } from "./dep
 import { isStatic } from "../api/pod/labels.ts";
 import { declaredBy } from "../source/rejections.ts";
 import { GRACE_BEFORE_FILES_SECONDS, mustMakeRoom, type RoomFacts } from "./make-room.ts";
-import { mayReplace, nameOf, type PodIdentity } from "./plan-workers.ts";
+import { mayReplace, nameOf, removalOf, type PodIdentity } from "./plan-workers.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {
@@ -46,10 +46,6 @@ export interface PodReplacementOptions {
 
 /** Resolves when all images of the pod are on this node. */
 export type FetchImages = (pod: Pod, signal: AbortSignal) => Promise<void>;
-
-function removalOf({ uid, namespace, name }: PodIdentity, why: Removal["why"]): Removal {
-  return { uid, namespace, name, why };
-}
 
 const NOT_SYNCED = {
   reason: "SourceNotReady",

@@ -12,7 +12,7 @@ import type { PodUID } from "../api/v1/pod.ts";
 import { isStatic } from "../api/pod/labels.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
-import { nameOf, planWorkers, type PodIdentity } from "./plan-workers.ts";
+import { nameOf, planWorkers, removalOf, type PodIdentity } from "./plan-workers.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { StatusPublisher } from "./publish-status.ts";
@@ -37,13 +37,9 @@ export interface PodWorkersOptions
   readonly cleanup: Pick<PodCleanup, "beginLife">;
   /** A worker was added, removed, or waits for something else. */
   readonly onChange: (uid: PodUID) => void;
-  /** Pods were told to make room: the merge refuses them. */
+  /** Pods of documents are removed to make room; the next merge refuses them. */
   readonly onPreempted: () => void;
   readonly signal: AbortSignal;
-}
-
-function endedLife({ uid, pod: { metadata } }: DesiredPod): Removal {
-  return { uid, namespace: metadata.namespace, name: metadata.name, why: "Replaced" };
 }
 
 const AGAIN_MS = 10_000;
@@ -74,7 +70,7 @@ export class PodWorkers {
       removals: this.#options.removals.all(),
     });
     const anew = updates.filter((pod) => this.#hasEndedForDocument(pod));
-    this.#remove([...removals, ...anew.map(endedLife)]);
+    this.#remove([...removals, ...anew.map(({ pod }) => removalOf(pod.metadata, "Replaced"))]);
     for (const pod of desired.pods) this.#replacement.hurryOldLife(pod);
     for (const pod of starts) this.#start(pod);
     for (const pod of updates) this.#workers.get(pod.uid)?.update(pod);

@@ -28,3 +28,6 @@ export function grouped(count: number): string {
 export function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
+
+/** What stands in the place of a secret value. */
+export const HIDDEN = "<hidden>";

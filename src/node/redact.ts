@@ -11,9 +11,8 @@ import {
 } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Container } from "../api/v1/container.ts";
-import { byteLength } from "../lib/short-text.ts";
+import { byteLength, HIDDEN } from "../lib/short-text.ts";
 
-const HIDDEN = "<hidden>";
 /** Characters; shorter values occur in too many unrelated texts. */
 const SHORTEST_SECRET = 6;
 

@@ -2,6 +2,7 @@
 // kubelet: getTerminationMessage, readLastStringFromContainerLogs
 
 import type { Container } from "../../api/v1/container.ts";
+import { HIDDEN } from "../../lib/short-text.ts";
 
 /** Only the last bytes of the file count. kubelet: MaxContainerTerminationMessageLength */
 export const MESSAGE_BYTES = 4096;
@@ -47,8 +48,6 @@ export function logMessage(tail: Uint8Array): string {
   return lastBytes(lines.slice(-LOG_LINES).map(contentOf).join(""), LOG_BYTES);
 }
 
-/** What stands in the place of a value. */
-const HIDDEN = "<hidden>";
 /** `"exec: \"x\""`, `'x'` and `\u0060x\u0060` (crun); one that is cut off ends with the message. */
 const QUOTED = /(["'`])((?:\\[^]|(?!\1)[^\\])*)(?:\1|\\?$)/g;
 /** Shorter values are not worth hiding where they are not quoted, and would match unrelated text. */

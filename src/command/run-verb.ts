@@ -1,9 +1,9 @@
 // How a verb is carried out: its arguments are read, and unknown or invalid ones are refused; one function for each verb.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { isStatic } from "../api/pod/labels.ts";
 import { podName } from "../api/v1/pod.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { isStatic } from "../source/object-access.ts";
 import type { Commands as StoredCommands } from "../store/commands.ts";
 import type { Responses } from "../store/outbox/responses.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";

@@ -2,7 +2,6 @@
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { isStatic } from "../api/pod/labels.ts";
-export { isStatic } from "../api/pod/labels.ts";
 import type { DesiredObject } from "../api/v1/object/local-object.ts";
 
 /** The pod that reads. */

@@ -95,7 +95,7 @@ export class Claims {
   }
 
   /**
-   * Removes its data permanently, whoever wrote it; missing data is ignored. Throws AgentError `ClaimBusy` while there is a
+   * Removes its data permanently, also that of unsigned documents; missing data is ignored. Throws AgentError `ClaimBusy` while there is a
    * mount in it. The caller makes sure that no pod uses it.
    */
   removeData(claim: ClaimName): void {

@@ -116,7 +116,6 @@ e2e("/rejected names file, line and field", async () => {
   expect(response.status).toBe(200);
   const rejected = json<readonly Readonly<Record<string, unknown>>[]>(await response.text());
   expect(rejected).toMatchObject([
-    { source: "file", code: "RemovalsWait" },
     { source: "file", code: "UnknownField", path: "spec.containers[0].livenesProbe", line: 9 },
   ]);
   expect(String(rejected[0]?.["ref"])).toContain("refused.yaml");

@@ -365,11 +365,14 @@ export class FileSource {
 
   /** A checkpoint that cannot be written is written with the next change. */
   #save(): void {
-    const changes = lastGoodChanges(this.#stored, this.#state.outcomes);
+    const { put, removed } = lastGoodChanges(this.#stored, this.#state.outcomes);
+    // Of a deleted file whose pods still run, so that the next start knows why they do.
+    const isKept = !this.#state.ready && removed.length > 0;
+    const changes = { put, removed: isKept ? [] : removed };
     if (changes.put.length === 0 && changes.removed.length === 0) return;
     try {
       this.#options.lastGood.save(changes);
-      this.#stored = this.#state.outcomes;
+      if (!isKept) this.#stored = this.#state.outcomes;
     } catch (thrown) {
       const message = messageOf(thrown);
       this.#options.log.error("last good manifests not saved", { message });

@@ -14,6 +14,8 @@ export interface ManifestState {
   readonly directoryError: Rejection | undefined;
   /** Whether the files have synced (own-source-first); once true it stays true. */
   readonly ready: boolean;
+  /** Keys of pods that no file declares any more, and that keep running until the files have synced. */
+  readonly withdrawn: ReadonlySet<string>;
 }
 
 export interface ScanOutcome {
@@ -27,7 +29,14 @@ export interface ScanOutcome {
 }
 
 export function initialState(outcomes: Outcomes): ManifestState {
-  return { files: new Map(), outcomes, held: new Set(), directoryError: undefined, ready: false };
+  return {
+    files: new Map(),
+    outcomes,
+    held: new Set(),
+    directoryError: undefined,
+    ready: false,
+    withdrawn: NO_PODS,
+  };
 }
 
 /** The directory cannot be listed: everything else stays unchanged. */
@@ -52,7 +61,8 @@ export function afterScan(state: ManifestState, scan: ScanOutcome): ManifestStat
   // Held files keep their last good entries, without content. Files that are neither seen nor held were removed before.
   for (const path of scan.held) files.delete(path);
   const known = { files, outcomes, held: scan.held, directoryError: undefined };
-  const next = { ...known, ready: state.ready || isReady(known, scan.waiting) };
+  const ready = state.ready || isReady(known, scan.waiting);
+  const next = { ...known, ready, withdrawn: ready ? NO_PODS : withdrawnBy(state, known) };
   return isUnchanged(state, next, scan) ? state : next;
 }
 
@@ -65,6 +75,15 @@ function keysOf({ outcomes }: ManifestState): ReadonlySet<string> {
   return new Set([...outcomes.values()].flatMap(({ entries }) => entries.map(entryKey)));
 }
 
+function withdrawnBy(before: ManifestState, { outcomes }: Known): ReadonlySet<string> {
+  return before.withdrawn.union(podsOf(before)).difference(podsOf({ outcomes }));
+}
+
+function podsOf({ outcomes }: Pick<ManifestState, "outcomes">): ReadonlySet<string> {
+  const entries = [...outcomes.values()].flatMap((outcome) => outcome.entries);
+  return new Set(entries.filter(({ type }) => type === "Pod").map(entryKey));
+}
+
 /** Every file is valid or has a last good copy, and no copy is lost. */
 function isReady(known: Known, waiting: readonly string[]): boolean {
   const { files, outcomes } = known;
@@ -74,9 +93,14 @@ function isReady(known: Known, waiting: readonly string[]): boolean {
 
 type Known = Pick<ManifestState, "files" | "outcomes">;
 
-/** The files that keep the others from having synced: any pod may be theirs. Sorted; empty once they have synced. */
+const NO_PODS: ReadonlySet<string> = new Set();
+
+/**
+ * The files that keep the others from having synced, and withdrawn pods running: any pod may be theirs. Sorted; empty once
+ * they have synced, and while no pod was withdrawn.
+ */
 export function holdingUp(state: ManifestState): readonly string[] {
-  return state.ready ? [] : withoutCopy(state);
+  return state.withdrawn.size === 0 ? [] : withoutCopy(state);
 }
 
 function withoutCopy({ files, outcomes }: Known): readonly string[] {

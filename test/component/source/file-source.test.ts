@@ -564,13 +564,43 @@ describe("after a restart", () => {
     expect(on.now()).toEqual({
       ready: false,
       pods: ["other busybox:1"],
-      rejected: ["web.yaml RemovalsWait", "web.yaml Syntax"],
+      rejected: ["web.yaml Syntax"],
     });
     await on.move("web.yaml", manifest("web"));
     expect(on.now()).toMatchObject(READY);
     truncateSync(on.path("web.yaml"), 0);
     await on.clock.advance(RESCAN);
     expect(on.now().ready).toBe(true);
+    await on.stop();
+  });
+
+  test("a pod that was withdrawn is explained after a restart too, until a file declares it again", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("gone.yaml", manifest("gone"));
+    await on.stop();
+    const waits = (): readonly string[] =>
+      on.now().rejected.filter((one) => one.endsWith("RemovalsWait"));
+    writeFileSync(on.path("a.yaml"), "spec: [");
+    await on.start();
+    await on.clock.advance(RESCAN);
+    expect(waits()).toEqual([]);
+    await on.remove("gone.yaml");
+    for (const _ of ["the same start", "the next"]) {
+      expect([on.now().ready, waits()]).toEqual([false, ["a.yaml RemovalsWait"]]);
+      await on.stop();
+      await on.start();
+      await on.clock.advance(RESCAN);
+    }
+    await on.move("back.yaml", manifest("gone"));
+    expect([on.now().ready, waits()]).toEqual([false, []]);
+    await on.remove("back.yaml");
+    await on.remove("a.yaml");
+    expect(on.now()).toEqual({ ready: true, pods: [], rejected: [] });
+    await on.stop();
+    await on.start();
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({ ready: true, pods: [], rejected: [] });
     await on.stop();
   });
 

@@ -47,7 +47,7 @@ test("without a last good copy the files have not synced until it was read: noth
   expect(on.now()).toEqual({
     ready: false,
     pods: [],
-    rejected: ["web.yaml RemovalsWait", "web.yaml StartGuard"],
+    rejected: ["web.yaml StartGuard"],
   });
   on.guard.allow(work(on, "web.yaml"));
   await on.clock.advance(1_000);
@@ -80,7 +80,7 @@ test("a copy that is suspected stands for its file no more, and nothing of it is
   expect(on.now()).toEqual({
     ready: false,
     pods: ["db busybox:1"],
-    rejected: ["web.yaml RemovalsWait", "web.yaml LastGoodLost", "web.yaml StartGuard"],
+    rejected: ["web.yaml LastGoodLost", "web.yaml StartGuard"],
   });
   expect(on.log.join()).toContain(`${work(on, "web.yaml")} waits`);
   on.guard.allow(work(on, "web.yaml"));

@@ -210,7 +210,7 @@ describe("a lost key", () => {
     expect(on.now()).toEqual({
       ready: false,
       pods: ["web busybox:1"],
-      rejected: ["a.yaml RemovalsWait", "a.yaml LastGoodLost", "a.yaml UnknownField dataa"],
+      rejected: ["a.yaml LastGoodLost", "a.yaml UnknownField dataa"],
     });
     // Whoever finds the key again finds the copy.
     expect(on.store.keys()).toHaveLength(3);

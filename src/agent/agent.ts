@@ -28,6 +28,7 @@ import { documentHand, type Hand } from "../store/start-guard/hand.ts";
 import { StartGuard, type Held } from "../store/start-guard/start-guard.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claim-directory.ts";
+import { ClaimRemover } from "../volume/claim-remover.ts";
 import { Volumes } from "../volume/volume-manager.ts";
 import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
 import { buildNodePods, buildLifecycle, type PodRunner } from "./build-pods.ts";
@@ -140,6 +141,11 @@ export class Agent {
     });
     state.prefetch.start(runner.fetchImages);
 
+    const claims = new ClaimRemover({
+      ...edges,
+      guard,
+      claims: new Claims({ ...config, ...edges }),
+    });
     this.#view = new NodeView({
       ...options,
       ...state,
@@ -154,7 +160,7 @@ export class Agent {
       upstream,
       guard,
       loop,
-      claims: new Claims({ ...config, ...edges }),
+      claims,
       health: [runtime, lifecycle, loop],
     });
     const reports = buildUpstream({
@@ -185,7 +191,14 @@ export class Agent {
       isSettled: () => written.isSettled(),
     });
     const sync: Loop = { run: (until) => loop.run(handler, until) };
-    this.#loops = [sync, runtime, files, housekeeping, ...(reports === undefined ? [] : [reports])];
+    this.#loops = [
+      sync,
+      runtime,
+      files,
+      housekeeping,
+      claims,
+      ...(reports === undefined ? [] : [reports]),
+    ];
   }
 
   /** What the sources ask for now, merged. */

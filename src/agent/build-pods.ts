@@ -14,7 +14,7 @@ import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-repla
 import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers, type PodWorkersOptions } from "../podworkers/pod-workers.ts";
-import { type Pods, activePods } from "../podworkers/pods.ts";
+import { type Pods, activePods, strangersTo } from "../podworkers/pods.ts";
 import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
 import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
@@ -42,7 +42,8 @@ import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { askVolumeHelper } from "./volume-helper.ts";
 import { isStatic } from "../api/pod/labels.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
-import type { ClaimUser } from "../volume/claim-directory.ts";
+import type { ClaimName, ClaimUser } from "../volume/claim-directory.ts";
+import { usersOf } from "../volume/claim-users.ts";
 import { downwardFiles } from "../volume/projection.ts";
 import { podHand } from "../store/start-guard/hand.ts";
 import { UNGUARDED, type WorkGuard } from "../store/start-guard/start-guard.ts";
@@ -222,6 +223,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
     hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
     askHelper: askVolumeHelper(edges, config),
     claimUser: (pod) => claimUser(knownAs(pod, options)[0]),
+    unsignedUsers: (claim, pod) => unsignedUsers(claim, pod, options),
   });
   const devices = new AwaitedDevices({ ...edges, desired, workers });
   signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
@@ -270,6 +272,16 @@ function claimUser(reader: DesiredPod | undefined): ClaimUser {
   if (reader === undefined) return "UnsignedDocument";
   if (isStatic(reader.source)) return "File";
   return reader.signed === true ? "SignedDocument" : "UnsignedDocument";
+}
+
+/** Pods that run or are being stopped; one that only waits has mounted nothing yet. */
+function unsignedUsers(claim: ClaimName, taker: Pod, known: Known): readonly string[] {
+  const { desired, pods } = known;
+  const all = [...desired.state.pods, ...pods.workers.desiredPods()];
+  const running = pods.workers.desiredPods().filter(({ pod, uid }) => {
+    return uid !== taker.metadata.uid && claimUser(knownAs(pod, known)[0]) === "UnsignedDocument";
+  });
+  return usersOf(claim, { pods: running, strangers: strangersTo(all, pods) });
 }
 
 type Known = Pick<NodePodsOptions, "desired" | "pods">;

@@ -83,7 +83,8 @@ function answerTo(question: Question): VolumeAnswer {
   }
 }
 
-function pathFor({ pod, claimUser, isJudged, part }: VolumeRequest, config: HelperConfig): string {
+function pathFor(request: VolumeRequest, config: HelperConfig): string {
+  const { pod, claimUser, unsignedUsers, isJudged, part } = request;
   const files = realFiles();
   const mounts = realMounts(() => new Map());
   const { claimRoot, ...more } = config;
@@ -96,6 +97,7 @@ function pathFor({ pod, claimUser, isJudged, part }: VolumeRequest, config: Help
     mounts,
     objects: () => DECLARED,
     claimUser: () => claimUser,
+    unsignedUsers: () => unsignedUsers,
     hostPathError: () => (isJudged ? judge : undefined),
   });
   for (const _ of volumes.shareLargeClaims(pod)) writeSync(STDOUT, ALIVE);

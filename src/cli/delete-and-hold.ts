@@ -68,7 +68,9 @@ export async function deleteClaim({ args, flags, terminal, connect }: VerbCall):
     );
   const client = await connect();
   await client.removeClaimData({ namespace, name });
-  terminal.out(`persistentvolumeclaim/${printable(name)}: all data deleted\n`);
+  terminal.out(
+    `persistentvolumeclaim/${printable(name)}: all data deleted; its space is freed in the background\n`,
+  );
   return 0;
 }
 

@@ -13,12 +13,9 @@ import type { NotAdmitted } from "./not-admitted.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
-import type { ClaimName, Claims } from "../volume/claim-directory.ts";
-import {
-  removeClaimData,
-  type ClaimOutcome,
-  type ClaimUsers,
-} from "../volume/remove-claim-data.ts";
+import type { ClaimName } from "../volume/claim-directory.ts";
+import type { ClaimUsers } from "../volume/claim-users.ts";
+import type { ClaimOutcome, ClaimRemover } from "../volume/claim-remover.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-behind.ts";
@@ -35,7 +32,7 @@ import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import { type Trust, resetTrust } from "../trust/trust.ts";
 import { trustView, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
-import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
+import { strangersTo, type Pods, type WorkerEntry } from "../podworkers/pods.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 import type { StartGuard } from "../store/start-guard/start-guard.ts";
 
@@ -57,7 +54,7 @@ export interface NodeViewOptions {
   readonly desired: Pick<DesiredPods, "state">;
   readonly rollouts: Pick<Rollouts, "statuses" | "withRollouts" | "health">;
   readonly holds: Pick<HoldRequests, "change">;
-  readonly claims: Pick<Claims, "list" | "removeData">;
+  readonly claims: Pick<ClaimRemover, "remove">;
   readonly events: Pick<EventRecorder, "list">;
   readonly files: Pick<FileSource, "digest">;
   /** undefined = no broker is configured. */
@@ -125,19 +122,15 @@ export class NodeView {
     return objectEntries(namespace, { desired: desired.state, running, node });
   }
 
-  /** Removes the directory of a claim that no pod uses. */
+  /** Removes the data of a claim that no pod uses. */
   removeClaimData(claim: ClaimName): ClaimOutcome {
-    const { claims, edges } = this.#options;
-    return removeClaimData(claim, { claims, users: this.#claimUsers(), log: edges.log });
+    return this.#options.claims.remove(claim, this.#claimUsers());
   }
 
   #claimUsers(): ClaimUsers {
     const { desired, pods, loop } = this.#options;
     const known = [...desired.state.pods, ...pods.workers.desiredPods()];
-    const uids = new Set<string>(known.map(({ uid }) => uid));
-    const seen = [...pods.workers.leaving(), ...pods.cache.all().values()];
-    const strangers = seen.filter(({ uid }) => !uids.has(uid));
-    return { pods: known, strangers, areKnown: loop.hasApplied };
+    return { pods: known, strangers: strangersTo(known, pods), areKnown: loop.hasApplied };
   }
 
   rejected(): readonly Rejection[] {

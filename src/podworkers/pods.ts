@@ -2,7 +2,7 @@
 // that change it, so that every room can read it.
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
-import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { podName, type NamedPod, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import type { AdmissionRank } from "../source/admission/admission.ts";
@@ -24,6 +24,15 @@ export interface Pods {
 export function noPods(): Pods {
   const cache = new PodCache();
   return { cache, statuses: new StatusManager(), workers: new WorkerRegistry(cache) };
+}
+
+/** The pods that run or are being stopped, and are not among `known`. */
+export function strangersTo(
+  known: readonly DesiredPod[],
+  { workers, cache }: Pods,
+): readonly (NamedPod & { readonly uid: PodUID })[] {
+  const uids = new Set(known.map(({ uid }) => uid));
+  return [...workers.leaving(), ...cache.all().values()].filter(({ uid }) => !uids.has(uid));
 }
 
 /** A pod as shown under its namespace/name. */

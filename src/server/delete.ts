@@ -93,7 +93,7 @@ export function removeClaimData({ facts, parts, query }: LocalRequest<ObjectFact
   const outcome = facts.removeClaimData(claim);
   switch (outcome.type) {
     case "Removed":
-      return success(`the data of the claim ${name} is deleted`, {
+      return success(`the data of the claim ${name} is deleted; its space is freed soon`, {
         name: claim.name,
         kind: CLAIMS,
       });

@@ -5,7 +5,6 @@
 import { dnsLabelError, subdomainNameError } from "../api/validation/validate-names.ts";
 import type { Edges } from "../edges.ts";
 import type { FileInfo } from "../host/files.ts";
-import { firstOfEach } from "../lib/compare.ts";
 import { AgentError, configError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 
@@ -30,6 +29,9 @@ export interface ClaimUse extends ClaimName {
 
 /** No namespace begins with a dot. */
 const UNSIGNED = ".unsigned";
+/** In the directory of a namespace; no claim's name begins with a dot. */
+const NEW = ".new";
+const REMOVED = ".removed";
 
 /** Only root may enter; for directories that the agent creates. */
 const PARENT_MODE = 0o750;
@@ -48,10 +50,11 @@ export class Claims {
   }
 
   /**
-   * Returns its directory with the data so far. Throws AgentError `CreateContainerConfigError` while the disk of claims
-   * is missing or the data is not for this user, `FailedMount` when another entry has its path.
+   * Returns its directory with the data so far. `unsignedUsers`: the other pods, of unsigned documents, that may write to
+   * it now. Throws AgentError `CreateContainerConfigError` while the disk of claims is missing or the data is not for this
+   * user, `FailedMount` when another entry has its path.
    */
-  setUp(claim: ClaimUse): string {
+  setUp(claim: ClaimUse, unsignedUsers: () => readonly string[]): string {
     const path = this.check(claim);
     if (!this.#options.claimRootMustBeMount)
       this.#options.files.makeDirectory(this.#root, PARENT_MODE);
@@ -59,7 +62,8 @@ export class Claims {
     const own = claim.by === "UnsignedDocument" ? [parentOf(parent)] : [];
     for (const directory of [...own, parent])
       if (!this.#isDirectory(directory)) this.#make(directory, PARENT_MODE);
-    if (!this.#isDirectory(path) && !this.#adopt(claim, path)) this.#finish(parent, path);
+    if (!this.#isDirectory(path) && !this.#adopt(claim, path, unsignedUsers))
+      this.#finish(parent, path);
     return path;
   }
 
@@ -83,34 +87,36 @@ export class Claims {
     throw new AgentError({ reason: "FailedMount", message });
   }
 
-  /** The claims that have data, by namespace and name. Throws AgentError while their file system may hang. */
-  list(): readonly ClaimName[] {
-    this.#mustNotHang();
-    const all = [this.#root, `${this.#root}/${UNSIGNED}`].flatMap((root) =>
-      this.#directoriesIn(root).flatMap((namespace) =>
-        this.#directoriesIn(`${root}/${namespace}`).map((name) => ({ namespace, name })),
-      ),
-    );
-    return firstOfEach(all, ({ namespace, name }) => `${namespace}/${name}`).firsts;
+  /** Whether it has data. Throws AgentError while its file system may hang. */
+  has(claim: ClaimName): boolean {
+    return this.#directoriesOf(claim).length > 0;
   }
 
   /**
-   * Removes its data permanently, also that of unsigned documents; missing data is ignored. Throws AgentError `ClaimBusy` while there is a
-   * mount in it. The caller makes sure that no pod uses it.
+   * Takes its data away permanently, also that of unsigned documents, whatever its size; missing data is ignored. The space
+   * is free when the directories of `removed` are gone. Throws AgentError `ClaimBusy` while there is a mount in it. The
+   * caller makes sure that no pod uses it.
    */
   removeData(claim: ClaimName): void {
     const { files, mounts } = this.#options;
-    const paths = USERS.map((by) => this.pathOf({ ...claim, by }));
-    const there = [...new Set(paths)].filter(
-      (path) => this.#isDirectory(parentOf(path)) && this.#isDirectory(path),
-    );
+    const there = this.#directoriesOf(claim);
     for (const path of there) {
       const mounted = mounts.isMountPoint(path) ? path : mounts.mountsUnder(path)[0];
       if (mounted === undefined) continue;
       const message = `the data of persistentvolumeclaim "${claim.name}" is not removed: ${mounted} is a mount point`;
       throw new AgentError({ reason: "ClaimBusy", message });
     }
-    for (const path of there) files.removeTree(path);
+    for (const path of there) files.rename(path, this.#newRemoved(parentOf(path)));
+  }
+
+  /** The directories that `removeData` has taken away, to be emptied and removed. */
+  removed(): readonly string[] {
+    return [this.#root, `${this.#root}/${UNSIGNED}`].flatMap((root) =>
+      this.#directoriesIn(root).flatMap((namespace) => {
+        const parent = `${root}/${namespace}/${REMOVED}`;
+        return this.#directoriesIn(parent).map((name) => `${parent}/${name}`);
+      }),
+    );
   }
 
   /** Throws AgentError `InvalidName` for names that could lead to another directory. */
@@ -121,12 +127,30 @@ export class Claims {
     throw new AgentError({ reason: "InvalidName", message });
   }
 
+  #directoriesOf(claim: ClaimName): readonly string[] {
+    const paths = new Set(USERS.map((by) => this.pathOf({ ...claim, by })));
+    for (const path of paths) this.#mustNotHang(path);
+    return [...paths].filter(
+      (path) => this.#isDirectory(parentOf(path)) && this.#isDirectory(path),
+    );
+  }
+
   /** Here no helper process stands between. */
-  #mustNotHang(): void {
-    const mount = this.#options.files.hangable(this.#root);
+  #mustNotHang(path: string): void {
+    const mount = this.#options.files.hangable(path);
     if (mount === undefined) return;
-    const message = `${this.#root} is on ${mount.point} (${mount.type}), a file system that may hang and that the agent itself does not touch; remove the directory of the claim there by hand`;
+    const message = `${path} is on ${mount.point} (${mount.type}), a file system that may hang and that the agent itself does not touch; remove the directory of the claim there by hand`;
     throw new AgentError({ reason: "ClaimsMayHang", message });
+  }
+
+  /** In the same directory: a namespace may be a file system of its own. */
+  #newRemoved(parent: string): string {
+    const removed = `${parent}/${REMOVED}`;
+    if (!this.#isDirectory(removed)) this.#make(removed, PARENT_MODE);
+    for (let number = 0; ; number += 1) {
+      const path = `${removed}/${number}`;
+      if (this.#options.files.info(path) === undefined) return path;
+    }
   }
 
   #parentOf({ namespace, by }: ClaimUse): string {
@@ -148,22 +172,30 @@ export class Claims {
    * True = the data that pods of unsigned documents have written is that of a signed document from now on: documents are
    * signed later than they are written. A file's pod begins with nothing: any sender could have written that data.
    */
-  #adopt(claim: ClaimUse, path: string): boolean {
+  #adopt(claim: ClaimUse, path: string, unsignedUsers: () => readonly string[]): boolean {
     const { files, log } = this.#options;
     const unsigned = this.pathOf({ ...claim, by: "UnsignedDocument" });
     if (claim.by === "UnsignedDocument" || !this.#isDirectory(parentOf(unsigned))) return false;
     if (!this.#isDirectory(unsigned)) return false;
-    if (claim.by === "SignedDocument") files.rename(unsigned, path);
-    else {
+    if (claim.by === "File") {
       const facts = { claim: `${claim.namespace}/${claim.name}`, path, unsigned };
       log?.warn("claim of a file begins empty; pods of unsigned documents have other data", facts);
+      return false;
     }
-    return claim.by === "SignedDocument";
+    // What they have mounted would stay theirs to write to under any name.
+    const users = unsignedUsers();
+    if (users.length > 0) {
+      throw configError(
+        `the data of persistentvolumeclaim "${claim.name}" (${unsigned}) is still used by pods of unsigned documents (${users.join(", ")}): this pod gets it when they are gone; remove them from their documents, or sign these`,
+      );
+    }
+    files.rename(unsigned, path);
+    return true;
   }
 
   #directoriesIn(path: string): readonly string[] {
     const { files } = this.#options;
-    if (files.target(path)?.kind !== "directory") return [];
+    if (files.hangable(path) !== undefined || files.target(path)?.kind !== "directory") return [];
     const isClaim = ({ kind, name }: FileInfo): boolean =>
       kind === "directory" && subdomainNameError(name) === undefined;
     return files
@@ -183,8 +215,8 @@ export class Claims {
 
   #finish(parent: string, path: string): void {
     const { files } = this.#options;
-    // No claim's name begins with a dot; a directory under its final name is complete.
-    const unfinished = `${parent}/.new`;
+    // A directory under its final name is complete.
+    const unfinished = `${parent}/${NEW}`;
     files.removeTree(unfinished);
     this.#make(unfinished, CLAIM_MODE);
     files.rename(unfinished, path);

@@ -5,14 +5,18 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/fs-group.ts";
 import { configError } from "../lib/errors.ts";
-import type { ClaimUse, ClaimUser, Claims } from "./claim-directory.ts";
+import type { ClaimName, ClaimUse, ClaimUser, Claims } from "./claim-directory.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
 import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-paths.ts";
 
 interface ClaimHost extends VolumeHost, Pick<ProjectionFacts, "objects"> {
   /** Whose pod it is. */
   readonly claimUser: (pod: Pod) => ClaimUser;
+  readonly unsignedUsers: UnsignedUsers;
 }
+
+/** `namespace/name` of the pods of unsigned documents, other than this one, that may write to the claim now. */
+export type UnsignedUsers = (claim: ClaimName, pod: Pod) => readonly string[];
 
 export class ClaimVolumes {
   readonly #host: ClaimHost;
@@ -25,7 +29,7 @@ export class ClaimVolumes {
 
   /** Returns its path, accessible to the pod's group. Throws AgentError. */
   setUp(volume: ClaimVolume, pod: Pod): string {
-    const path = this.#claims.setUp(this.#declared(volume, pod));
+    const path = this.#directory(volume, pod);
     const share = this.#sharing(volume, pod);
     if (share === undefined) return path;
     this.#host.files.shareTree(path, share);
@@ -61,6 +65,16 @@ export class ClaimVolumes {
     if (yield* this.#host.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
   }
 
+  /** `namespace/name` of the pods of unsigned documents that may write to data that this pod would take over. */
+  unsignedUsers(volume: ClaimVolume, pod: Pod): readonly string[] {
+    const claim = this.#useOf(volume, pod);
+    return claim.by === "SignedDocument" ? this.#host.unsignedUsers(claim, pod) : [];
+  }
+
+  #directory(volume: ClaimVolume, pod: Pod): string {
+    return this.#claims.setUp(this.#declared(volume, pod), () => this.unsignedUsers(volume, pod));
+  }
+
   #declared(volume: ClaimVolume, pod: Pod): ClaimUse {
     const claim = this.#useOf(volume, pod);
     const { namespace, name } = claim;
@@ -71,7 +85,7 @@ export class ClaimVolumes {
   /** undefined = it cannot be set up now. */
   #directoryThere(volume: ClaimVolume, pod: Pod): string | undefined {
     try {
-      return this.#claims.setUp(this.#declared(volume, pod));
+      return this.#directory(volume, pod);
     } catch {
       // `setUp` throws the same.
       return undefined;

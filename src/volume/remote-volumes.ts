@@ -14,6 +14,8 @@ export interface VolumeRequest {
   /** With this volume only. */
   readonly pod: Pod;
   readonly claimUser: ClaimUser;
+  /** `namespace/name` of the pods of unsigned documents that may write to a claim that the pod would take over. */
+  readonly unsignedUsers: readonly string[];
   /** Of the file system that may hang. */
   readonly mountPoint: string;
   /** Whether it is judged where hostPaths lead. */
@@ -34,7 +36,10 @@ interface RemoteVolumesOptions extends Pick<VolumeHost, "files" | "stateDir"> {
   readonly ask: AskHelper | undefined;
   /** The path on the host that a volume leads to; undefined = it is the agent's own. */
   readonly pathOf: (volume: Volume, pod: Pod) => string | undefined;
-  readonly traitsOf: (pod: Pod) => Pick<VolumeRequest, "claimUser" | "isJudged">;
+  readonly traitsOf: (
+    volume: Volume,
+    pod: Pod,
+  ) => Pick<VolumeRequest, "claimUser" | "unsignedUsers" | "isJudged">;
 }
 
 export class RemoteVolumes {
@@ -95,7 +100,7 @@ export class RemoteVolumes {
   async #ask({ volume, pod, mount, part }: Asked, signal: AbortSignal): Promise<string> {
     const { ask, traitsOf } = this.#options;
     const one = { ...pod, spec: { ...pod.spec, volumes: [volume] } };
-    const of = { pod: one, mountPoint: mount.point, ...traitsOf(pod) };
+    const of = { pod: one, mountPoint: mount.point, ...traitsOf(volume, pod) };
     const request = { ...of, ...(part === undefined ? {} : { part }) };
     const answer = await this.#answered(ask?.(request, signal), mount, volume);
     if ("path" in answer) return answer.path;

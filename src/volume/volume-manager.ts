@@ -6,7 +6,7 @@ import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, CONFIG_ERROR, messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { ClaimVolumes } from "./claim-volume.ts";
+import { ClaimVolumes, type UnsignedUsers } from "./claim-volume.ts";
 import { Claims, type ClaimUser } from "./claim-directory.ts";
 import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
@@ -30,6 +30,8 @@ export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
   readonly hostPathError?: (pod: Pod) => JudgeHostPath | undefined;
   /** Whose pod it is; absent = of a file. */
   readonly claimUser?: (pod: Pod) => ClaimUser;
+  /** Absent = there are none. */
+  readonly unsignedUsers?: UnsignedUsers;
   readonly log?: Pick<Logger, "warn">;
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
@@ -48,7 +50,9 @@ export class Volumes {
   readonly claims: Claims;
   readonly #claims: ClaimVolumes;
   readonly #remote: RemoteVolumes;
-  readonly #options: VolumesOptions & ProjectionFacts & Pick<Required<VolumesOptions>, "claimUser">;
+  readonly #options: VolumesOptions &
+    ProjectionFacts &
+    Pick<Required<VolumesOptions>, "claimUser" | "unsignedUsers">;
 
   constructor(options: VolumesOptions) {
     const { files, mounts, stateDir, claimRoot } = options;
@@ -56,6 +60,7 @@ export class Volumes {
       objects: () => NO_OBJECTS,
       renderDownward: () => undefined,
       claimUser: () => "File" as const,
+      unsignedUsers: () => [],
     };
     this.#options = { ...defaults, ...options };
     this.claims = new Claims({
@@ -71,8 +76,10 @@ export class Volumes {
       stateDir,
       ask: options.askHelper,
       pathOf: (volume, pod) => this.#pathOnHost(volume, pod),
-      traitsOf: (pod) => ({
+      traitsOf: (volume, pod) => ({
         claimUser: this.#options.claimUser(pod),
+        unsignedUsers:
+          "persistentVolumeClaim" in volume ? this.#claims.unsignedUsers(volume, pod) : [],
         isJudged: options.hostPathError?.(pod) !== undefined,
       }),
     });

@@ -1,7 +1,7 @@
 // Which senders a node trusts (docs/mqtt-api.md, Trust): replayed and forged documents are refused, and lost keys stop no pod.
 
 import { describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   AnswerStage,
@@ -15,6 +15,10 @@ import {
   WEB,
 } from "./answer-stage.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { uidOfWritten, writtenPod } from "./sim-manifest.ts";
+import { CLAIM, writtenObject } from "./sim-objects.ts";
+import { READS_NOTHING } from "./sim-reads.ts";
+import type { SimSpec } from "./sim-specs.ts";
 import { TRUST_TOPIC, type TrustTrouble } from "./sim-trust.ts";
 
 const HOUR_MS = 3_600_000;
@@ -169,6 +173,46 @@ describe("trust.d", () => {
     stage.world.machine.trust.lay(["root"]);
     await stage.refuses(documentOf(4, [NEXT]), 401, /not signed/);
     await stage.publish(signedDocument(documentOf(4, [NEXT]), "root"));
+    await stage.stays({ generation: 4, signed: true, code: 200 });
+  });
+});
+
+describe("the claim of a document that is signed later", () => {
+  const claim = writtenObject(CLAIM, { data: {}, immutable: false });
+  const resources = (pod: SimSpec): object => ({ resources: [claim, writtenPod(pod, 1)] });
+
+  function usingClaim(spec: SimSpec): SimSpec {
+    const [container] = spec.containers;
+    if (container === undefined) throw new Error("it has no container");
+    const reads = { ...READS_NOTHING, mounts: ["d"] };
+    const { uid: _, ...rest } = spec;
+    const used = {
+      ...rest,
+      grace: 100,
+      volumes: [{ name: "d", type: "claim", claim: CLAIM } as const],
+      containers: [{ ...container, program: { stopsAfterMs: 60_000 }, reads }],
+    };
+    return { ...used, uid: uidOfWritten(used) };
+  }
+
+  test("is given to its pod when no pod of the unsigned one can write to it any more", async () => {
+    const [former, later] = [usingClaim(DB), usingClaim(WEB)];
+    using stage = new AnswerStage({ specs: [former, later] });
+    await stage.start();
+    await stage.publish(documentOf(3, [], resources(former)));
+    expect(stage.running()).toEqual([expect.stringMatching(/^db-1 /)]);
+    const { claims, trust } = stage.world.machine;
+    const [own, unsigned] = ["default", ".unsigned/default"].map((at) => join(claims, at, CLAIM));
+    trust.lay(["root"]);
+    await stage.publish(signedDocument(documentOf(4, [], resources(later)), "root"), 30_000);
+    expect(stage.running()).toEqual([expect.stringMatching(/^db-1 /)]);
+    expect([own, unsigned].map((path) => existsSync(path ?? ""))).toEqual([false, true]);
+    expect(stage.answer?.message).toContain(
+      "still used by pods of unsigned documents (default/db)",
+    );
+    await stage.pass(90_000);
+    expect(stage.running()).toEqual([expect.stringMatching(/^web-1 /)]);
+    expect([own, unsigned].map((path) => existsSync(path ?? ""))).toEqual([true, false]);
     await stage.stays({ generation: 4, signed: true, code: 200 });
   });
 });

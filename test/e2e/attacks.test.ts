@@ -2,7 +2,7 @@
 // not end, and a newer document still reaches it. In a memory cgroup of a small device.
 
 import { expect } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { PodView } from "../../src/cli/api-views.ts";
@@ -263,6 +263,31 @@ e2e(
       await eventually("the directory of the pod is gone", () => !existsSync(directory), {
         timeout: 120_000,
       });
+    });
+  },
+  300_000,
+);
+
+e2e(
+  "a claim of many files, deleted with a kill in the middle",
+  async () => {
+    await attacked("claim", {}, async (node, watch) => {
+      const { agent } = node;
+      // As a pod that is gone has left it.
+      const namespace = join(agent.paths.state, "claims/default");
+      const data = join(namespace, "many");
+      for (let at = 0; at < 40; at += 1) {
+        mkdirSync(join(data, String(at)), { recursive: true });
+        for (let file = 0; file < 5_000; file += 1)
+          closeSync(openSync(join(data, String(at), String(file)), "w"));
+      }
+      const deleted = await agent.cli("delete", "pvc", "many", "--data");
+      expect(deleted).toMatchObject({ exitCode: 0 });
+      const removed = join(namespace, ".removed/0");
+      expect([existsSync(data), existsSync(removed)]).toEqual([false, true]);
+      await watch.restart(node);
+      expect(existsSync(removed)).toBe(true);
+      await eventually("the space is free", () => !existsSync(removed), { timeout: 120_000 });
     });
   },
   300_000,

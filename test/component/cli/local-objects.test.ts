@@ -14,7 +14,7 @@ import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import type { ClaimOutcome } from "../../../src/volume/remove-claim-data.ts";
+import type { ClaimOutcome } from "../../../src/volume/claim-remover.ts";
 
 const VALUE = "correct-horse-battery-staple";
 const ENCODED = Buffer.from(VALUE).toString("base64");
@@ -216,7 +216,9 @@ describe("delete pvc", () => {
   ])("%s removes its data", async (command, claim) => {
     expect(await run(command)).toBe(0);
     expect(removed).toEqual([claim]);
-    expect(terminal.stdout).toBe("persistentvolumeclaim/data: all data deleted\n");
+    expect(terminal.stdout).toBe(
+      "persistentvolumeclaim/data: all data deleted; its space is freed in the background\n",
+    );
   });
 
   test("without --data tells what it would do, and does nothing", async () => {

@@ -294,7 +294,7 @@ describe("pods of unsigned documents", () => {
     expect(modes.map((of) => statSync(of).mode & 0o7777)).toEqual([0o777, 0o750, 0o750]);
     writeFileSync(join(own, "file"), "x");
     expect(readdirSync(path("UnsignedDocument"))).toEqual(["file"]);
-    expect(world.volumes.claims.list()).toEqual([DB]);
+    expect(world.volumes.claims.has(DB)).toBe(true);
   });
 
   test("give a pod of a file nothing that they have written", () => {
@@ -314,6 +314,35 @@ describe("pods of unsigned documents", () => {
     expect(() => path("UnsignedDocument")).toThrow("may not use it");
   });
 
+  test("keep their data from a signed document while they may write to it", () => {
+    const { world, pod, path } = users();
+    const unsigned = path("UnsignedDocument");
+    writeFileSync(join(unsigned, "file"), "x");
+    const asked: unknown[] = [];
+    let left = ["default/other"];
+    const signed = world.again({
+      claimUser: () => "SignedDocument",
+      unsignedUsers: (...use) => {
+        asked.push(use);
+        return left;
+      },
+    });
+    const refusal = {
+      reason: "CreateContainerConfigError",
+      message: `volume "data": the data of persistentvolumeclaim "db" (${unsigned}) is still used by pods of unsigned documents (default/other): this pod gets it when they are gone; remove them from their documents, or sign these`,
+    };
+    expect(refusalOf(() => signed.setUp(pod))).toEqual(refusal);
+    const shared = aPod({ volumes: [claim("db")], securityContext: GROUPED });
+    expect([...signed.shareLargeClaims(shared)]).toEqual([]);
+    expect(readdirSync(unsigned)).toEqual(["file"]);
+    expect(asked[0]).toEqual([{ ...DB, by: "SignedDocument" }, pod]);
+    left = [];
+    expect(readdirSync(signed.setUp(pod).get("data") ?? "")).toEqual(["file"]);
+    asked.length = 0;
+    signed.setUp(pod);
+    expect(asked).toEqual([]);
+  });
+
   test("lose it when a person removes the data of the name", () => {
     const { world, path } = users();
     const paths = [path("UnsignedDocument"), path("File")];
@@ -323,17 +352,63 @@ describe("pods of unsigned documents", () => {
 });
 
 describe("removing the data of a claim", () => {
-  test("removes that claim's and no other's", () => {
+  const OTHER = { ...DB, name: "other" };
+
+  test("takes away that claim's and no other's", () => {
     const world = worldWith("db", "other");
+    const { claims } = world.volumes;
     const path = setUp(world);
     setUp(world, "other");
     mkdirSync(join(path, "deep/er"), { recursive: true });
     symlinkSync(world.root, join(path, "link"));
-    expect(world.volumes.claims.list()).toEqual([DB, { ...DB, name: "other" }]);
-    world.volumes.claims.removeData(DB);
-    world.volumes.claims.removeData(DB);
-    expect(world.volumes.claims.list()).toEqual([{ ...DB, name: "other" }]);
+    expect([DB, OTHER].map((one) => claims.has(one))).toEqual([true, true]);
+    claims.removeData(DB);
+    claims.removeData(DB);
+    expect([DB, OTHER].map((one) => claims.has(one))).toEqual([false, true]);
+    expect(existsSync(path)).toBe(false);
     expect(existsSync(world.root)).toBe(true);
+  });
+
+  test("leaves directories to be removed, of both kinds of pods, one for each time", () => {
+    const world = worldWith("db");
+    const { claims } = world.volumes;
+    for (const round of [0, 1]) {
+      const unsigned = world.again({ claimUser: () => "UnsignedDocument" });
+      const pod = aPod({ volumes: [claim("db")] });
+      writeFileSync(join(unsigned.setUp(pod).get("data") ?? "", `unsigned-${round}`), "");
+      writeFileSync(join(setUp(world), `of-a-file-${round}`), "");
+      claims.removeData(DB);
+    }
+    const own = join(world.claimRoot, "default/.removed");
+    const unsigned = join(world.claimRoot, ".unsigned/default/.removed");
+    const left = claims.removed();
+    expect(left).toEqual([`${own}/0`, `${own}/1`, `${unsigned}/0`, `${unsigned}/1`]);
+    expect(left.flatMap((path) => readdirSync(path))).toEqual([
+      "of-a-file-0",
+      "of-a-file-1",
+      "unsigned-0",
+      "unsigned-1",
+    ]);
+    expect(statSync(own).mode & 0o7777).toBe(0o750);
+    expect(claims.has(DB)).toBe(false);
+  });
+
+  test("on a file system that may hang is left to a person, and nothing there is looked at", () => {
+    const world = worldWith("db");
+    const path = setUp(world);
+    world.volumes.claims.removeData(DB);
+    setUp(world);
+    const point = join(world.claimRoot, "default");
+    const hangable = (of: string) =>
+      `${of}/`.startsWith(`${point}/`) ? { point, type: "nfs4" } : undefined;
+    const { claims } = world.again({ files: { ...world.files, hangable } });
+    for (const use of [() => claims.has(DB), () => claims.removeData(DB)])
+      expect(refusalOf(use)).toEqual({
+        reason: "ClaimsMayHang",
+        message: `${path} is on ${point} (nfs4), a file system that may hang and that the agent itself does not touch; remove the directory of the claim there by hand`,
+      });
+    expect(claims.removed()).toEqual([]);
+    expect(existsSync(path)).toBe(true);
   });
 
   test("stops before a mount, and before anything is gone", () => {

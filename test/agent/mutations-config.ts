@@ -203,7 +203,7 @@ export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void
     name: "a claim is recreated for each pod",
     file: "src/volume/claim-directory.ts",
     search:
-      "if (!this.#isDirectory(path) && !this.#adopt(claim, path)) this.#finish(parent, path);",
+      "if (!this.#isDirectory(path) && !this.#adopt(claim, path, unsignedUsers))\n      this.#finish(parent, path);",
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",
   },
 ];

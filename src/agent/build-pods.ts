@@ -4,6 +4,7 @@ import type { AgentConfig } from "../config/config.ts";
 import type { RecordEvent } from "../api/v1/events.ts";
 import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
+import { FairPlaces } from "../lib/fair-places.ts";
 import { Limiter } from "../lib/concurrency-limit.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { type PodObjects, podObjects } from "../podworkers/refresh-config.ts";
@@ -86,6 +87,9 @@ export interface PodsOptions
   readonly signal: AbortSignal;
 }
 
+/** Of commands of hooks, for pods of files and for others. */
+const HOOK_PLACES = { places: 32, perOwner: 16 };
+
 export interface PodRunner {
   readonly workers: PodWorkers;
   readonly cleanup: PodCleanup;
@@ -146,10 +150,17 @@ export function buildPods(options: PodsOptions): PodRunner {
 }
 
 function buildRuntime(options: PodsOptions) {
-  const { configs, record, redact, helper, ensureImage, volumes, network } = options;
+  const { configs, record, redact, helper, ensureImage, volumes, network, pods } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);
-  const lifecycle = new LifecycleRunner({ cri, edge: probes, clock, redact });
+  const [ofFiles, ofOthers] = [new FairPlaces(HOOK_PLACES), new FairPlaces(HOOK_PLACES)];
+  const lifecycle = new LifecycleRunner({
+    cri,
+    edge: probes,
+    clock,
+    redact,
+    takePlace: (uid, signal) => (isOfFile(uid, pods) ? ofFiles : ofOthers).take(uid, signal),
+  });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
   const common = { cri, configs, ensureImage, creating, record };
   const runOptions = new RunOptionsGenerator({ helper, configs, files });
@@ -171,10 +182,7 @@ function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptio
     ...edges,
     edge: probes,
     exec,
-    isStatic: (uid) => {
-      const source = pods.workers.get(uid)?.desired?.source;
-      return source !== undefined && isStatic(source);
-    },
+    isStatic: (uid) => isOfFile(uid, pods),
     hostIP: () => addresses.hostIPs()[0],
     onChange: (uid) => {
       // The status shows the verdict at once; the worker acts on it when it is its turn.
@@ -183,6 +191,11 @@ function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptio
     },
     record,
   });
+}
+
+function isOfFile(uid: PodUID, { workers }: Pods): boolean {
+  const source = workers.get(uid)?.desired?.source;
+  return source !== undefined && isStatic(source);
 }
 
 function imageFetcher({ helper, ensureImage }: PodsOptions): FetchImages {

@@ -34,7 +34,7 @@ import {
 } from "./probed-instances.ts";
 import { Alarm } from "../lib/alarm.ts";
 import { aborted, type Monotonic } from "../lib/clock.ts";
-import { ExecPlaces } from "./exec-places.ts";
+import { FairPlaces } from "../lib/fair-places.ts";
 
 interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly edge: ProbeEdge;
@@ -81,8 +81,8 @@ const NEVER = Number.POSITIVE_INFINITY;
  * groups than one by one.
  */
 const SPACING_MS = 50;
-/** Of exec probes, for pods of files and for others. */
-const EXEC_PLACES = { places: 16, perPod: 4 };
+/** Of exec probes, whose answers have up to 1 MiB: for pods of files, and for others. */
+const EXEC_PLACES = { places: 16, perOwner: 4 };
 
 export class ProbeManager implements Disposable {
   readonly #options: ProbeManagerOptions;
@@ -90,8 +90,8 @@ export class ProbeManager implements Disposable {
   readonly #pods = new Map<PodUID, ProbedPod>();
   readonly #workers = new Set<Worker>();
   /** Of pods of files: what documents declare cannot delay their probes. */
-  readonly #staticPlaces = new ExecPlaces(EXEC_PLACES);
-  readonly #otherPlaces = new ExecPlaces(EXEC_PLACES);
+  readonly #staticPlaces = new FairPlaces(EXEC_PLACES);
+  readonly #otherPlaces = new FairPlaces(EXEC_PLACES);
   /** One timer for all probes, set to the earliest; probes due within `SPACING_MS` run together. */
   readonly #wakeUp: Alarm;
   #ranAt: Monotonic = Number.NEGATIVE_INFINITY;

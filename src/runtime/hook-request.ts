@@ -1,6 +1,7 @@
 // Turns a lifecycle hook's handler into a request.
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { HttpGetHandler } from "../api/v1/probe.ts";
 import { httpTarget, nextRequest, withoutHeader } from "../host/probe/probe-http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
@@ -11,6 +12,8 @@ import { type LifecycleHandler } from "../api/v1/lifecycle.ts";
 
 /** The container that a hook belongs to. */
 export interface HookTarget {
+  /** Of the pod. */
+  readonly uid: PodUID;
   readonly containerId: string;
   /** undefined = the pod has no address (yet). */
   readonly podIP: string | undefined;

@@ -136,7 +136,8 @@ export class PodKiller {
     const podIP = hookAddress(observed.sandboxes.find((sandbox) => sandbox.id === sandboxId));
     const limits = { timeoutMs: budget.leftMs, signal: budget.spent };
     try {
-      await lifecycle.run(preStop, { containerId: id, podIP, ports }, limits);
+      const target = { uid: observed.uid, containerId: id, podIP, ports };
+      await lifecycle.run(preStop, target, limits);
       hooked.add(id);
     } catch (error) {
       const isOver = budget.leftMs === 0;

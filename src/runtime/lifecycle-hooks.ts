@@ -1,5 +1,6 @@
 // Performs: runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
 
+import type { PodUID } from "../api/v1/pod.ts";
 import type { ExecHandler, HttpGetHandler } from "../api/v1/probe.ts";
 import type { CallOptions } from "../cri/grpc-connection.ts";
 import type { Edges } from "../edges.ts";
@@ -19,6 +20,8 @@ export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {
   readonly edge: Pick<ProbeEdge, "httpGet">;
   /** Takes the values of Secrets out of what a hook has printed. */
   readonly redact: (text: string) => string;
+  /** Resolves when the command of a hook may run, with undefined when `signal` aborts: its answer has up to 1 MiB. */
+  readonly takePlace: (uid: PodUID, signal: AbortSignal) => Promise<Disposable | undefined>;
 }
 
 /** In UTF-16 units. */
@@ -29,6 +32,7 @@ const REDACTED_BYTES = 64 * 1024;
 const TOO_MUCH_OUTPUT = "the command wrote more than 1 MiB of output; make it write less";
 /** The edge requires a timeout: the longest that a timer accepts. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const NO_SIGNAL = new AbortController().signal;
 
 export class LifecycleRunner {
   readonly #options: LifecycleRunnerOptions;
@@ -66,7 +70,7 @@ export class LifecycleRunner {
   #perform(handler: LifecycleHandler, target: HookTarget, limits: CallOptions): Promise<void> {
     switch (handler.type) {
       case "exec":
-        return this.#exec(handler, target.containerId, limits);
+        return this.#exec(handler, target, limits);
       case "httpGet":
         return this.#httpGet(handler, target, limits);
       case "sleep":
@@ -74,12 +78,14 @@ export class LifecycleRunner {
     }
   }
 
-  async #exec({ command }: ExecHandler, id: string, limits: CallOptions): Promise<void> {
+  async #exec({ command }: ExecHandler, target: HookTarget, limits: CallOptions): Promise<void> {
+    const { signal = NO_SIGNAL } = limits;
+    using place = await this.#options.takePlace(target.uid, signal);
+    if (place === undefined) throw new Error("cut off");
     // The runtime ends the command, should the agent be gone by then.
     const timeoutSeconds = Math.ceil((limits.timeoutMs ?? 0) / 1000);
-    const { signal } = limits;
     const args = { cmd: command, timeoutSeconds };
-    const answer = this.#options.cri.execSync(id, args, { signal });
+    const answer = this.#options.cri.execSync(target.containerId, args, { signal });
     const { exitCode, stdout, stderr } = await answer.catch((cause: unknown) => {
       if (reasonOf(cause, "") === "ResourceExhausted") throw new Error(TOO_MUCH_OUTPUT, { cause });
       throw cause;

@@ -149,7 +149,8 @@ export class ContainerStarter {
     input.onHook();
     try {
       const podIP = hook.type === "httpGet" ? await this.#address(creation) : undefined;
-      const target = { containerId: id, podIP, ports: container.ports };
+      const { uid } = input.desired;
+      const target = { uid, containerId: id, podIP, ports: container.ports };
       await this.#options.lifecycle.run(hook, target, { signal: input.signal });
     } catch (error) {
       const message = "PostStartHook failed";

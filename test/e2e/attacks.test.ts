@@ -2,7 +2,7 @@
 // not end, and a newer document still reaches it. In a memory cgroup of a small device.
 
 import { expect } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { PodView } from "../../src/cli/api-views.ts";
@@ -231,6 +231,40 @@ e2e("exec probes that write 16 MiB each", async () => {
     await always("it runs", 2 * ATTACK_MS, () => agent.running);
   });
 });
+
+e2e(
+  "hooks that write a megabyte each, all at once",
+  async () => {
+    await attacked("hooks", {}, async ({ agent }) => {
+      const gate = stage.temp.directory("hooks-gate");
+      const command = [
+        "sh",
+        "-c",
+        "until [ -e /gate/go ]; do sleep 0.2; done; head -c 1040000 /dev/zero",
+      ];
+      const volumes = [{ name: "gate", hostPath: { path: gate } }];
+      const containers = Array.from({ length: 20 }, (_, at) => ({
+        name: `c${at}`,
+        image: BUSYBOX_1.name,
+        command: ["sh", "-c", "trap 'exit 0' TERM; sleep 1000000 & wait"],
+        lifecycle: { preStop: { exec: { command } } },
+        volumeMounts: [{ name: "gate", mountPath: "/gate" }],
+      }));
+      const names = Array.from({ length: 8 }, (_, at) => `h${at}`);
+      for (const name of names)
+        agent.writeManifest(
+          `${name}.yaml`,
+          pod(name, {}, { containers, volumes, terminationGracePeriodSeconds: 120 }),
+        );
+      for (const name of names) await untilPod(agent, name, { ...READY, timeout: 120_000 });
+      for (const name of names) agent.removeManifest(`${name}.yaml`);
+      await Bun.sleep(15_000);
+      writeFileSync(join(gate, "go"), "");
+      for (const name of names) await untilGone(agent, name);
+    });
+  },
+  300_000,
+);
 
 e2e("a termination message of a gigabyte", async () => {
   await attacked("message", {}, async ({ agent }) => {

@@ -7,7 +7,10 @@ import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge
 import { createLogger } from "../../../src/lib/logger.ts";
 import { containerConfig } from "../../../src/runtime/cri-config/container-config.ts";
 import { PodKiller } from "../../../src/runtime/kill-pod.ts";
-import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
+import {
+  LifecycleRunner,
+  type LifecycleRunnerOptions,
+} from "../../../src/runtime/lifecycle-hooks.ts";
 import { RuntimeReader } from "../../../src/runtime/observe/runtime-reader.ts";
 import { sandboxConfig } from "../../../src/runtime/cri-config/sandbox-config.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
@@ -32,6 +35,10 @@ export interface KillWorldOptions extends Pick<FakeRuntimeOptions, "exec" | "lat
   readonly unstarted?: readonly string[];
   readonly answer?: (request: HttpRequest) => Promise<HttpAnswer>;
 }
+
+/** There is always a place for the command of a hook. */
+export const takePlace: LifecycleRunnerOptions["takePlace"] = () =>
+  Promise.resolve({ [Symbol.dispose]: () => undefined });
 
 export class KillWorld {
   readonly clock = new VirtualClock({ monotonic: 0 });
@@ -95,6 +102,7 @@ export class KillWorld {
       clock,
       redact: (text) => text,
       edge: { httpGet },
+      takePlace,
     });
     return new PodKiller({
       cri,

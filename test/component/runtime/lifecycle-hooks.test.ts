@@ -2,12 +2,16 @@ import { describe, expect, test } from "bun:test";
 import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
+import { FairPlaces } from "../../../src/lib/fair-places.ts";
 import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { CallOptions } from "../../../src/cri/grpc-connection.ts";
-import { LifecycleRunner } from "../../../src/runtime/lifecycle-hooks.ts";
-import { aContainer, aPod } from "../../fakes/a-pod.ts";
-import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
+import {
+  LifecycleRunner,
+  type LifecycleRunnerOptions,
+} from "../../../src/runtime/lifecycle-hooks.ts";
+import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
+import { KillWorld, outcome, takePlace, type KillWorldOptions } from "./kill-world.ts";
 import { type LifecycleHandler } from "../../../src/api/v1/lifecycle.ts";
 
 const SECRET = "s3cr3t-value";
@@ -23,6 +27,7 @@ interface Hook extends KillWorldOptions, CallOptions {
   readonly handler: LifecycleHandler;
   readonly edge?: Edge;
   readonly podIP?: string;
+  readonly takePlace?: LifecycleRunnerOptions["takePlace"];
   readonly before?: (world: KillWorld) => void;
   /** Virtual seconds to wait for it; default 100. */
   readonly forSeconds?: number;
@@ -42,8 +47,10 @@ async function run(hook: Hook) {
     using limit = deadline(clock, call.timeoutMs, call.signal);
     return await (hook.edge?.(request, limit.signal) ?? answer(200));
   };
-  const runner = new LifecycleRunner({ cri, clock, redact, edge: { httpGet } });
+  const places = { takePlace: hook.takePlace ?? takePlace };
+  const runner = new LifecycleRunner({ cri, clock, redact, edge: { httpGet }, ...places });
   const target = {
+    uid: UID,
     containerId: world.idOf("web"),
     podIP: hook.podIP ?? "10.88.0.1",
     ports: [{ name: "http", containerPort: 8080, protocol: "TCP" } as const],
@@ -145,6 +152,19 @@ describe("an exec hook", () => {
       message: "exec [sh -c bye] hook did not end within 5 s",
     });
     expect(pending).toBe(0);
+  });
+
+  test("waits for its place, and gives it back however it ends", async () => {
+    const places = new FairPlaces({ places: 1, perOwner: 1 });
+    const first = await places.take("other", new AbortController().signal);
+    const takePlace: Hook["takePlace"] = (uid, signal) => places.take(uid, signal);
+    const waiting = await run({ handler: exec, takePlace, timeoutMs: 5000 });
+    expect(waiting.result).toMatchObject({ reason: "Timeout" });
+    expect(waiting.world.runtime.calls.filter(({ call }) => call === "execSync")).toEqual([]);
+    first?.[Symbol.dispose]();
+    const fails = await run({ handler: exec, takePlace, exec: () => ({ exitCode: 1 }) });
+    expect(fails.result).toMatchObject({ reason: "LifecycleHookFailed" });
+    expect((await run({ handler: exec, takePlace })).result).toBe("done");
   });
 
   test("ends with the signal, also before it began", async () => {

@@ -1,5 +1,6 @@
 // One pod on a fake runtime, whose containers are started one action at a time; sees what each of them finds.
 
+import { takePlace } from "./kill-world.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
@@ -63,7 +64,7 @@ export class StartWorld implements Disposable {
     const record = (event: NewEvent): void => void events.push(event);
     const node = { ...PLAIN_WORLD, ...world };
     const edge = { httpGet: () => Promise.reject(new Error("no network")) };
-    const lifecycle = new LifecycleRunner({ cri, clock, redact: (text) => text, edge });
+    const lifecycle = new LifecycleRunner({ cri, clock, redact: (text) => text, edge, takePlace });
     const configs = this.#configs();
     const ensureImage: ConstructorParameters<typeof PodRuntime>[0]["ensureImage"] = (
       _pod,

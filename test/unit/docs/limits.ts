@@ -135,9 +135,17 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     input: "`exec` probes that run at once",
     bounds: {
       "16 of pods of files, 16 of others": "prober/probe-manager.ts EXEC_PLACES.places",
-      "4 of one pod": "prober/probe-manager.ts EXEC_PLACES.perPod",
+      "4 of one pod": "prober/probe-manager.ts EXEC_PLACES.perOwner",
     },
     tests: ["component/prober/exec-places.test.ts"],
+  },
+  {
+    input: "commands of hooks that run at once",
+    bounds: {
+      "32 of pods of files, 32 of others": "agent/build-pods.ts HOOK_PLACES.places",
+      "16 of one pod": "agent/build-pods.ts HOOK_PLACES.perOwner",
+    },
+    tests: ["component/runtime/lifecycle-hooks.test.ts", "e2e/attacks.test.ts"],
   },
   {
     input:

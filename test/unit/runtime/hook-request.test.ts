@@ -9,9 +9,10 @@ import {
   plainRequest,
   type HookTarget,
 } from "../../../src/runtime/hook-request.ts";
-import { aSandbox } from "../../fakes/a-pod.ts";
+import { aSandbox, UID } from "../../fakes/a-pod.ts";
 
 const target: HookTarget = {
+  uid: UID,
   containerId: "a-0",
   podIP: "10.88.0.2",
   ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],

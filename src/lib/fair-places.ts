@@ -1,35 +1,32 @@
-// Performs: hands out the places in which exec probes run: the runtime's answers, of up to 1 MiB each, are in memory
-// at the same time for no more probes than these.
-
-import type { PodUID } from "../api/v1/pod.ts";
+// Performs: hands out places for work whose answers are large: so many at the same time, and fair among their owners.
 
 interface Waiting {
-  readonly pod: PodUID;
+  readonly owner: string;
   readonly begin: (place: Disposable) => void;
 }
 
-export interface ExecPlacesOptions {
+export interface FairPlacesOptions {
   readonly places: number;
-  /** Commands that hang hold their places until their timeout: one pod must not have all. */
-  readonly perPod: number;
+  /** Work that hangs holds its places until it is given up: one owner must not have all. */
+  readonly perOwner: number;
 }
 
-/** Fair: of the pods that wait, the one with the fewest places comes first, then the one that waits longest. */
-export class ExecPlaces {
-  readonly #options: ExecPlacesOptions;
-  readonly #held = new Map<PodUID, number>();
+/** Of the owners that wait, the one with the fewest places comes first, then the one that waits longest. */
+export class FairPlaces {
+  readonly #options: FairPlacesOptions;
+  readonly #held = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
   #taken = 0;
 
-  constructor(options: ExecPlacesOptions) {
+  constructor(options: FairPlacesOptions) {
     this.#options = options;
   }
 
   /** Resolves with a place, to be disposed after use, or with undefined when `signal` aborts. */
-  async take(pod: PodUID, signal: AbortSignal): Promise<Disposable | undefined> {
+  async take(owner: string, signal: AbortSignal): Promise<Disposable | undefined> {
     if (signal.aborted) return undefined;
     const { promise, resolve } = Promise.withResolvers<Disposable | undefined>();
-    const waiting: Waiting = { pod, begin: resolve };
+    const waiting: Waiting = { owner, begin: resolve };
     const leave = (): void => {
       if (this.#waiting.delete(waiting)) resolve(undefined);
     };
@@ -46,15 +43,15 @@ export class ExecPlaces {
       const next = this.#next();
       if (next === undefined) return;
       this.#waiting.delete(next);
-      next.begin(this.#occupy(next.pod));
+      next.begin(this.#occupy(next.owner));
     }
   }
 
   #next(): Waiting | undefined {
     let next: Waiting | undefined;
-    let fewest = this.#options.perPod;
+    let fewest = this.#options.perOwner;
     for (const waiting of this.#waiting) {
-      const held = this.#held.get(waiting.pod) ?? 0;
+      const held = this.#held.get(waiting.owner) ?? 0;
       if (held >= fewest) continue;
       next = waiting;
       fewest = held;
@@ -62,23 +59,23 @@ export class ExecPlaces {
     return next;
   }
 
-  #occupy(pod: PodUID): Disposable {
-    this.#count(pod, 1);
+  #occupy(owner: string): Disposable {
+    this.#count(owner, 1);
     let isHeld = true;
     return {
       [Symbol.dispose]: (): void => {
         if (!isHeld) return;
         isHeld = false;
-        this.#count(pod, -1);
+        this.#count(owner, -1);
         this.#fill();
       },
     };
   }
 
-  #count(pod: PodUID, by: 1 | -1): void {
+  #count(owner: string, by: 1 | -1): void {
     this.#taken += by;
-    const held = (this.#held.get(pod) ?? 0) + by;
-    if (held === 0) this.#held.delete(pod);
-    else this.#held.set(pod, held);
+    const held = (this.#held.get(owner) ?? 0) + by;
+    if (held === 0) this.#held.delete(owner);
+    else this.#held.set(owner, held);
   }
 }

@@ -65,25 +65,24 @@ export function podTopicPayload(
     uid,
     specHash,
     source: reportedSource(source),
-    status: fittingStatus(withMessages(status, wireText)),
+    status: reportedStatus(withMessages(status, wireText)),
   };
   const whole: PodReport = { ...content, session, seq };
   return { payload: jsonBytes(whole), content: canonicalJson(content) };
 }
 
 /**
- * A status without room goes without mounts and resources, which the spec contains. Of very many containers the first ones are
- * reported; init containers take at most half of the room.
+ * Without mounts and resources: the spec, which the sender of a document has, contains them, and each refresh would carry
+ * them. Of very many containers the first ones are reported; init containers take at most half of the room.
  */
-function fittingStatus(status: PodStatus): PodStatus {
-  const room = MAX_PAYLOAD_BYTES - SPARE_BYTES;
-  if (sizeOf(status) <= room) return status;
+function reportedStatus(status: PodStatus): PodStatus {
   const init = status.initContainerStatuses.map(stateOnly);
   const apps = status.containerStatuses.map(stateOnly);
   const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };
-  const left = room - sizeOf(bare);
-  const initContainerStatuses = fitting(init, left / 2);
-  const containerStatuses = fitting(apps, left - sizeOf(initContainerStatuses));
+  const left = MAX_PAYLOAD_BYTES - SPARE_BYTES - sizeOf(bare);
+  const isRoomy = sizeOf(init) + sizeOf(apps) <= left;
+  const initContainerStatuses = isRoomy ? init : fitting(init, left / 2);
+  const containerStatuses = isRoomy ? apps : fitting(apps, left - sizeOf(initContainerStatuses));
   return { ...status, initContainerStatuses, containerStatuses };
 }
 

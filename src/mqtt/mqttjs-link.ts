@@ -1,8 +1,11 @@
 // Performs: implements MqttLink with the MQTT library: one client object per connection. The library is loaded by the
 // first one.
 
+import { connect as connectTCP, isIP } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTLS, type ConnectionOptions } from "node:tls";
 import type { IClientOptions, IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
-import type { ClientOptions, WebSocket } from "ws";
+import type { ClientOptions } from "ws";
 
 import type { Clock } from "../lib/clock.ts";
 import { errorCode, type AgentError } from "../lib/errors.ts";
@@ -21,6 +24,7 @@ import { ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketGuard, MAXIMUM_PACKET_SIZE } from "./packet-guard.ts";
 import { TlsTicket } from "./tls-session.ts";
+import { FrameCounter } from "./websocket-frames.ts";
 
 /** Bytes that wait for a broker that does not read. */
 const MAX_UNSENT = 4 * 1024 * 1024;
@@ -44,13 +48,18 @@ export class MqttjsLink implements MqttLink {
     const { WebSocket } = await import("ws");
     if (signal.aborted) throw failed(options, "stopped");
     const session = this.#ticket.take(options);
-    let socket: WebSocket | undefined;
-    const createWebsocket: IClientOptions["createWebsocket"] = (url, protocols, { wsOptions }) =>
+    let socket: Duplex | undefined;
+    const createWebsocket: IClientOptions["createWebsocket"] = (url, protocols, { wsOptions }) => {
+      const given = wsOptions as ClientOptions;
+      socket = openSocket(new URL(url), wsOptions as ConnectionOptions);
+      const createConnection = () => socket;
       // Without compression: a few bytes would inflate to whatever the broker likes.
-      (socket = new WebSocket(url, protocols, {
-        ...(wsOptions as ClientOptions),
+      return new WebSocket(url, protocols, {
+        ...given,
+        createConnection,
         perMessageDeflate: false,
-      }));
+      });
+    };
     const client = build(
       () => connect(options.url, { ...clientOptions(options, session), createWebsocket }),
       options,
@@ -104,7 +113,7 @@ function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
 
 interface Watched extends Pick<ConnectOptions, "receiveRate"> {
   /** Absent = MQTT without WebSocket. */
-  readonly socket: WebSocket | undefined;
+  readonly socket: Duplex | undefined;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -121,8 +130,10 @@ function watch(client: MqttClient, end: ConnectionEnd, watched: Watched): void {
     judge(guard.feed(chunk, clock.monotonic()) ?? unsent(client)),
   );
   // Frames without a byte of MQTT never reach the stream.
-  for (const frame of ["message", "ping", "pong"] as const)
-    socket?.on(frame, () => judge(guard.frame(clock.monotonic()) ?? unsent(client)));
+  const frames = new FrameCounter();
+  socket?.on("data", (chunk: Uint8Array) =>
+    judge(guard.frames(frames.count(chunk), clock.monotonic()) ?? unsent(client)),
+  );
   client.stream.on("error", (error: Error) => end.note(endOf(error)));
   client.on("disconnect", (packet) => {
     const code = packet.reasonCode ?? 0;
@@ -134,6 +145,14 @@ function watch(client: MqttClient, end: ConnectionEnd, watched: Watched): void {
     client.stream.destroy();
   });
   client.on("close", () => end.close());
+}
+
+/** The connection of a WebSocket, for the bytes that the library shows in no event. */
+function openSocket({ protocol, hostname, port }: URL, options: ConnectionOptions): Duplex {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (protocol !== "wss:") return connectTCP({ host, port: Number(port || 80) });
+  const servername = isIP(host) === 0 ? host : "";
+  return connectTLS({ ...options, host, servername, port: Number(port || 443) });
 }
 
 /** A broker that sends and does not read lets the acknowledgements pile up. */

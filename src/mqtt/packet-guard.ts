@@ -62,12 +62,15 @@ export class PacketGuard {
     return starts || chunk.length >= TINY_CHUNK ? undefined : this.#piece(now, "pieces of packets");
   }
 
-  /** The same for a WebSocket message, ping or pong, which may have no byte for `feed`. */
-  frame(now: number): SessionEnd | undefined {
+  /** The same for so many WebSocket frames, which may have no byte for `feed`. */
+  frames(count: number, now: number): SessionEnd | undefined {
     const { rate } = this.#limits;
     if (rate === undefined) return undefined;
-    this.#frames = takeToken(this.#frames, now, rate);
-    return this.#frames === undefined ? tooMany("WebSocket frames", rate) : undefined;
+    for (let frame = 0; frame < count; frame += 1) {
+      this.#frames = takeToken(this.#frames, now, rate);
+      if (this.#frames === undefined) return tooMany("WebSocket frames", rate);
+    }
+    return undefined;
   }
 
   /** The first byte of a packet: its type and flags. */

@@ -143,6 +143,13 @@ describe("WebSocket frames", () => {
     expect(await endOf(frame, 50)).not.toContain("sent more than");
   });
 
+  test("a flood of empty fragments of one message ends the session", async () => {
+    const start = [0x02, 1, 0x30];
+    const most = "the broker sent more than 100 WebSocket frames at once and 1 a second";
+    expect(await endOf([0, 0], 200, start)).toContain(most);
+    expect(await endOf([0, 0], 50, start)).not.toContain("sent more than");
+  });
+
   test("a flood of messages of one byte of a packet ends the session", async () => {
     const start = [0x82, 4, 0x30, 0xff, 0xff, 0x0e];
     const answer = await endOf([0x82, 1, 0x78], 200, start);

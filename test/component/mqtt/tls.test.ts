@@ -9,9 +9,10 @@ import type { ConnectOptions } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 import { certificateExpiries } from "../../../src/mqtt/parse-certificates.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { CertificateAuthority, type KeyPair } from "../../harness/certificates.ts";
 import { FrameBroker } from "./frame-broker.ts";
-import { connectTo, outcome } from "./link-client.ts";
+import { connectTo, optionsFor, outcome } from "./link-client.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import { WebSocketDoor } from "./websocket-door.ts";
 
@@ -244,6 +245,29 @@ describe("WebSockets", () => {
     using other = new WebSocketDoor(broker.port, pair(elsewhere));
     const misled = await outcome(connectTo(other.url, { ca: pem(ca.cert) }));
     expect(misled).toContain("is for another address than mqtt.url's");
+  });
+
+  test("ws:// leaves no connection to a server that never answers", async () => {
+    const open = new Set<object>();
+    using silent = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        open: (socket) => void open.add(socket),
+        data: () => undefined,
+        close: (socket) => void open.delete(socket),
+      },
+    });
+    const url = `ws://127.0.0.1:${silent.port}`;
+    const stop = new AbortController();
+    const attempts = [
+      outcome(connectTo(url, { connectTimeoutMs: 200 })),
+      outcome(new MqttjsLink(systemClock()).connect(optionsFor(url), () => undefined, stop.signal)),
+    ];
+    await eventually("both are there", () => open.size === 2);
+    stop.abort();
+    for (const attempt of attempts) expect(await attempt).not.toBe("connected");
+    await eventually("both are gone", () => open.size === 0);
   });
 
   test("a flood of pings over wss:// ends the session", async () => {

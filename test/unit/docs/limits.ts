@@ -97,7 +97,7 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/runtime/cri-config/env-file.test.ts", "component/runtime/env-file.test.ts"],
   },
   {
-    input: "packets of a connection to the broker; its WebSocket messages, pings and pongs",
+    input: "packets of a connection to the broker; its WebSocket frames",
     bounds: {
       "2,000 at once": "upstream/link/connect-options.ts RECEIVE_RATE.burst",
       "200 a second": "upstream/link/connect-options.ts RECEIVE_RATE.perSecond",

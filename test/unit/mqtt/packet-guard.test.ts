@@ -90,10 +90,10 @@ test("WebSocket frames have tokens of their own, so that each packet may have it
   const ping = new Uint8Array([0xd0, 0]);
   const guard = new PacketGuard({ size: LIMIT, rate: { burst: 3, perSecond: 2 } });
   for (let sent = 0; sent < 3; sent += 1) {
-    expect(guard.frame(0)).toBeUndefined();
+    expect(guard.frames(1, 0)).toBeUndefined();
     expect(guard.feed(ping, 0)).toBeUndefined();
   }
-  expect(guard.frame(0)).toEqual({
+  expect(guard.frames(1, 0)).toEqual({
     by: "us",
     code: 0x96,
     message: "the broker sent more than 3 WebSocket frames at once and 2 a second",

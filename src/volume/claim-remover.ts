@@ -2,6 +2,7 @@
 // which pods are synced. What a crash interrupts is finished after the next start.
 
 import type { Edges } from "../edges.ts";
+import { Alarm } from "../lib/alarm.ts";
 import { messageOf } from "../lib/errors.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { Hand } from "../store/start-guard/hand.ts";
@@ -56,35 +57,45 @@ export class ClaimRemover {
 
   /** Frees the space until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      const isFree = await this.#freeAll(signal);
-      await (isFree ? this.#begun.take(signal) : clock.sleep(AGAIN_MS, signal));
-    }
+    using again = new Alarm(this.#options.clock, () => this.#begun.put(true));
+    this.#begun.put(true);
+    while ((await this.#begun.take(signal)) !== undefined)
+      if (!(await this.#freeAll(signal))) again.after(AGAIN_MS);
   }
 
   /** Resolves false when some of it is left. */
   async #freeAll(signal: AbortSignal): Promise<boolean> {
-    const { claims, log } = this.#options;
+    const { claims } = this.#options;
+    return this.#attempt(async () => {
+      let isFree = true;
+      // One that is stuck keeps no other waiting.
+      for (const path of claims.removed())
+        isFree = (await this.#attempt(() => this.#free(path, signal))) && isFree;
+      return isFree;
+    });
+  }
+
+  async #attempt(free: () => Promise<boolean>): Promise<boolean> {
     try {
-      for (const path of claims.removed()) await this.#free(path, signal);
-      return true;
+      return await free();
     } catch (error) {
-      log.warn("cannot free the space of a claim's data", { error: messageOf(error) });
+      const facts = { error: messageOf(error) };
+      this.#options.log.warn("cannot free the space of a claim's data", facts);
       return false;
     }
   }
 
-  async #free(path: string, signal: AbortSignal): Promise<void> {
+  async #free(path: string, signal: AbortSignal): Promise<boolean> {
     const { files, clock, guard } = this.#options;
     const hand: Hand = { kind: "Removal", id: path, name: path };
-    if (!(await guard.free(hand, signal))) return;
+    if (!(await guard.free(hand, signal))) return false;
     using held = guard.hold(hand);
     for (const _ of files.emptyLargeTree(path)) {
       await clock.sleep(0, signal);
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
     }
     files.removeTree(path);
     held.settle();
+    return true;
   }
 }

@@ -162,17 +162,21 @@ describe("the space of a large claim", () => {
     expect(node.left()).toEqual([]);
   });
 
-  test("that cannot be freed is tried again later", async () => {
+  test("that cannot be freed is tried again later, and keeps no other waiting", async () => {
     await using node = aNode(1);
-    const { mounts, blocked } = { mounts: realMounts(), blocked: join(node.claimRoot, "b") };
+    const mounts = realMounts();
+    const blocked = join(node.claimRoot, "blocked");
     mkdirSync(blocked);
     node.remover.remove(CLAIM, NO_USERS);
-    const removed = join(node.claimRoot, "default/.removed/0");
-    mounts.bindBeneath({ root: blocked, path: "", create: false, target: removed });
+    const [first, second] = ["0", "1"].map((at) => join(node.claimRoot, "default/.removed", at));
+    mounts.bindBeneath({ root: blocked, path: "", create: false, target: first ?? "" });
     await node.clock.advance(1_000);
-    expect(existsSync(removed)).toBe(true);
-    mounts.unmount(removed);
+    mkdirSync(node.path);
+    node.remover.remove(CLAIM, NO_USERS);
+    await node.clock.advance(1_000);
+    expect([first, second].map((path) => existsSync(path ?? ""))).toEqual([true, false]);
+    mounts.unmount(first ?? "");
     await node.clock.advance(600_000);
-    expect(existsSync(removed)).toBe(false);
+    expect(existsSync(first ?? "")).toBe(false);
   });
 });

@@ -106,10 +106,14 @@ function bare(status: PodStatus): string {
   const conditions = status.conditions.filter(
     ({ type }) => !Object.hasOwn(UPDATE_CONDITIONS, type),
   );
-  return JSON.stringify({ ...status, conditions }, (key, value: unknown) =>
-    key === "message" && typeof value === "string" ? published(value) : value,
-  );
+  return JSON.stringify({ ...status, conditions }, (key, value: unknown) => {
+    if (OF_SPEC.has(key)) return undefined;
+    return key === "message" && typeof value === "string" ? published(value) : value;
+  });
 }
+
+/** What the spec contains is not reported. */
+const OF_SPEC: ReadonlySet<string> = new Set(["allocatedResources", "resources", "volumeMounts"]);
 
 /** All messages of these worlds are printable ASCII, but for the ellipsis at their end. */
 function published(text: string): string {

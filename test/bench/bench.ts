@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,answers,many,idle,probes,link] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,beside,rich,ready,edit,crash,mqtt,answers,many,idle,probes,link] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -20,6 +20,7 @@ import {
   type Idle,
   type Starts,
 } from "./idle-lines.ts";
+import { onePodBeside } from "./beside-lines.ts";
 import { linkCosts, linkLine } from "./link-lines.ts";
 import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
 import type { Bench } from "./pairs.ts";
@@ -96,7 +97,14 @@ async function measure(name: string, work: () => Promise<readonly Line[]>): Prom
 
 async function podLines(bench: Bench, widths: Widths): Promise<void> {
   const { pairs } = size;
+  const { agent } = bench;
   await measure("one", async () => [ratioLine(BUDGETS.one, await onePod(bench, pairs))]);
+  if (agent !== undefined)
+    await measure("beside", async () => {
+      const beside = await onePodBeside(bench, agent, size);
+      const budgets = [BUDGETS.beside50, BUDGETS.beside100];
+      return beside.flatMap((one, at) => budgets.slice(at, at + 1).map((of) => ratioLine(of, one)));
+    });
   await measure("rich", async () => [
     ratioLine(BUDGETS.rich, await richPod(bench, pairs, makeTempDirectory().path)),
   ]);
@@ -104,7 +112,6 @@ async function podLines(bench: Bench, widths: Widths): Promise<void> {
   await measure("edit", async () => [ratioLine(BUDGETS.edit, await edit(bench, pairs))]);
   await measure("crash", async () => [ratioLine(BUDGETS.crash, await crash(bench, pairs))]);
   await measure("mqtt", async () => [ratioLine(BUDGETS.mqtt, await overMqtt(bench, pairs))]);
-  const { agent } = bench;
   if (agent !== undefined) await measure("answers", () => answerLines(bench, agent, pairs));
   await measure("many", async () => {
     const { start, remove } = await manyPods(bench, { count: size.many, widths });

@@ -10,6 +10,18 @@ export const BUDGETS = {
     kubelet: "1.25 × (150 ms against 120)",
     kubeletRange: [1.25, 1.25],
   },
+  beside50: {
+    what: "the same beside 50 running pods",
+    budget: "≤ 1.15 ×",
+    limit: 1.15,
+    kubelet: "–",
+  },
+  beside100: {
+    what: "the same beside 100 running pods",
+    budget: "≤ 1.15 ×",
+    limit: 1.15,
+    kubelet: "–",
+  },
   rich: {
     what: "the same, 5 volumes and 20 variables",
     budget: "≤ 1.15 ×",

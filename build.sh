@@ -136,6 +136,7 @@ ensure_system() {
   has mosquitto_pub || missing+=(mosquitto-clients)
   has iptables || missing+=(iptables)
   has ip || missing+=(iproute2)
+  [ "$1" != test ] || has docker-registry || missing+=(docker-registry)
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
   ensure_busybox
 }

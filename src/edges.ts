@@ -1,13 +1,21 @@
 // Performs: names everything outside the process that the agent uses; the simulation provides its own. Types only.
 
+import type { ArchiveEdge } from "./containerd/archive/image-store.ts";
+import type { PullEdge } from "./containerd/pull-edge.ts";
 import type { RuntimeEvents } from "./containerd/runtime-events.ts";
 import type { CriClient } from "./cri/cri-client.ts";
 import type { VersionResponse } from "./cri/gen/runtime/v1/api_pb.ts";
+import type { CompressFile } from "./host/tree/compress-file.ts";
 import type { Files } from "./host/files.ts";
+import type { BoardReadings } from "./host/board.ts";
 import type { Cgroups } from "./host/cgroups.ts";
-import type { MachineFacts, NodeAddress } from "./host/machine.ts";
+import type { KernelLog } from "./host/oom/kernel-log.ts";
+import type { DiskFacts, MachineFacts, NodeAddress } from "./host/machine.ts";
 import type { RunHelper } from "./host/helper-process.ts";
+import type { RunProgram } from "./host/run-program.ts";
+import type { ResourceReadings } from "./host/resource-readings.ts";
 import type { Mounts } from "./host/mounts.ts";
+import type { Download } from "./host/http/download-edge.ts";
 import type { ProbeEdge } from "./host/probe/probe-edge.ts";
 import type { Clock, ClockFloor } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
@@ -25,18 +33,32 @@ export interface Edges {
   readonly mounts: Mounts;
   /** For calls on file systems that may hang. */
   readonly runHelper: RunHelper;
+  /** For credentials of registries: helpers and plugins of the operator. */
+  readonly runProgram: RunProgram;
   readonly cgroups: Cgroups;
+  /** How much is left of memory, file systems and process ids. */
+  readonly readings: ResourceReadings;
   readonly cri: CriClient;
+  /** How far pulls are, and keeping what has arrived. */
+  readonly pulls: PullEdge;
   /** containerd's own stream, or CRI's for another runtime. */
   readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
   /** Loads or pulls the pause image if containerd lacks it, and logs it; never rejects. */
   readonly bringPauseImage: (signal: AbortSignal) => Promise<void>;
+  /** containerd's images, and the files from which they are imported. */
+  readonly archives: ArchiveEdge;
   /** Network access of probes and hooks. */
   readonly probes: ProbeEdge;
+  /** Of manifests from an HTTP server. */
+  readonly download: Download;
   readonly mqtt: MqttLink;
   readonly store: Store;
   readonly machine: MachineFacts;
   readonly bootId: string;
+  /** The board's sensors now; never throws. */
+  readonly board: () => BoardReadings;
+  /** Of the file system that holds a path; throws when there is none. */
+  readonly diskSpace: (path: string) => DiskFacts;
   readonly addresses: () => readonly NodeAddress[];
   readonly clockSynchronised: () => boolean;
   readonly clockFloor: ClockFloor;
@@ -44,6 +66,8 @@ export interface Edges {
   readonly verifySignature: VerifySignature;
   /** The keys in `trustPath` now; never throws. */
   readonly rootKeys: () => RootKeys;
+  readonly kernelLog: KernelLog;
   /** Collects garbage and returns free memory to the system; takes tens of milliseconds. */
   readonly trimMemory: () => void;
+  readonly compressFile: CompressFile;
 }

@@ -13,25 +13,36 @@
 import type { DesiredState } from "../api/pod/desired-pod.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 import type { PodUID } from "../api/v1/pod.ts";
+import { ImageUsage } from "../image/gc/image-usage.ts";
 import { Latest } from "../lib/mailbox.ts";
+import { BoardWatch } from "../node/board-watch.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
 import { IdleMemory } from "../node/idle-memory.ts";
 import { NodeAddresses, nodeInfo } from "../node/node-facts.ts";
 import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
 import { NotAdmitted } from "../node/not-admitted.ts";
+import { NodeShutdown } from "../node/shutdown.ts";
+import { ShutdownState } from "../node/shutdown-state.ts";
 import { Redactor } from "../node/redact.ts";
+import { SystemOom } from "../node/system-oom.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
-import { noPods } from "../podworkers/pods.ts";
+import { activePods, noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
 import { documentHand, type Hand } from "../store/start-guard/hand.ts";
 import { StartGuard, type Held } from "../store/start-guard/start-guard.ts";
+import { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claim-directory.ts";
 import { ClaimRemover } from "../volume/claim-remover.ts";
 import { Volumes } from "../volume/volume-manager.ts";
+import { buildEviction, buildPressure, endedByNode } from "./build-eviction.ts";
+import { buildArchives } from "./build-archives.ts";
 import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
-import { buildNodePods, buildLifecycle, type PodRunner } from "./build-pods.ts";
+import { buildImageGC, imageOrders } from "./build-image-gc.ts";
+import { buildLifecycle } from "./build-lifecycle.ts";
+import { buildLogs } from "./build-logs.ts";
+import { buildNodePods, type PodRunner } from "./build-pods.ts";
 import { buildSources, type Sources } from "./build-sources.ts";
 import { buildUpstream } from "./build-upstream.ts";
 import { startRuntime } from "./start-runtime.ts";
@@ -69,6 +80,8 @@ export class Agent {
     const fleet = new Latest(NO_FLEET_FACTS);
     const pods = noPods();
     const notAdmitted = new NotAdmitted(edges);
+    const usage = new ImageUsage({ ...edges, rows: edges.store.images });
+    const archives = buildArchives({ ...node, usage, pods, onPodChanged: loop.podChanged });
     this.#idle = new IdleMemory(edges);
 
     const { redact } = redactor;
@@ -83,17 +96,35 @@ export class Agent {
     });
     this.#guard = guard;
 
-    const lifecycle = buildLifecycle({ ...node, pods, onPodChanged: loop.podChanged });
+    const lifecycle = buildLifecycle({
+      ...node,
+      pods,
+      record,
+      cgroupDriver: () => runtime.cgroupDriver,
+      onPodChanged: loop.podChanged,
+    });
     const runtime = new RuntimeWatch({
       ...edges,
       config,
-      onFirst: (first) => startRuntime(first, { edges, lifecycle, pods, loop, signal }),
+      onFirst: (first) => {
+        cgroups.start();
+        return startRuntime(first, { edges, lifecycle, pods, loop, archives, signal });
+      },
       onReturn: () => lifecycle.resubscribe(),
       onChange: upstream.changed,
       onHealth: (problem) => events.runtimeHealth(problem),
     });
 
-    const own = { ...node, pods, upstream, loop, record, redact, fleet: fleet.get };
+    const cgroups = new NodeCgroups({
+      ...node,
+      runtime,
+      activePods: () => activePods(pods),
+      onChange: upstream.changed,
+    });
+    const pressure = buildPressure(node);
+    const shutdown = new ShutdownState(edges);
+    const common = { ...node, pods, upstream, loop, record, redact, fleet: fleet.get };
+    const own = { ...common, pressure, shutdown };
     const state = buildDesiredState(own);
     this.#state = state;
     const { written, desired, rollouts } = state;
@@ -113,41 +144,77 @@ export class Agent {
       onFleet: fleet.set,
     });
     this.#sources = sources;
-    const { files, trust, documents } = sources;
+    const { files, url, trust, documents } = sources;
 
     const runner = buildNodePods({
       ...node,
+      usage,
       ...state,
       pods,
       addresses,
       lifecycle,
       runtime,
+      nodeCgroups: cgroups,
+      archives,
       record,
       redact,
       guard,
+      areAllKnown: () => loop.hasApplied,
+      services: () => desired.state.services ?? [],
       onPodChanged: loop.podChanged,
       room: () => ({ node: nodeInfo(own), desired: desired.state }),
       onPreempted: loop.roomChanged,
+      ...endedByNode(pressure, shutdown),
       onPodGone: () => {
+        cgroups.update();
         if (loop.hasApplied) rollouts.forgetGone();
         if (desired.state.held.size > 0) loop.roomChanged();
       },
       onStatusChanged: (uid) => {
         this.#idle.changed();
         if (rollouts.concerns(uid)) loop.review();
+        if (state.runs.concerns(uid)) loop.roomChanged();
         upstream.changed();
       },
       signal,
     });
     state.prefetch.start(runner.fetchImages);
 
+    const imageGC = buildImageGC({ ...node, ...state, archives, usage, pods, loop, record });
+    const eviction = buildEviction({
+      ...node,
+      ...state,
+      ...runner,
+      record,
+      pods,
+      runtime,
+      pressure,
+      imageGC,
+      isSettled: () => loop.hasApplied,
+      onChange: loop.roomChanged,
+    });
+    const shuttingDown = new NodeShutdown({
+      ...node,
+      record,
+      pods,
+      state: shutdown,
+      stop: (removals) => runner.workers.shutDown(removals),
+      isSettled: () => loop.hasApplied,
+      onChange: loop.roomChanged,
+    });
     const claims = new ClaimRemover({
       ...edges,
       guard,
       claims: new Claims({ ...config, ...edges }),
     });
+    const board = new BoardWatch({
+      edges,
+      onChange: upstream.changed,
+      onTrouble: (condition) => events.board(condition),
+    });
     this.#view = new NodeView({
       ...options,
+      board,
       ...state,
       ...sources,
       fleet: fleet.get,
@@ -156,9 +223,17 @@ export class Agent {
       pods,
       notAdmitted,
       runtime,
+      cgroups,
       events,
       upstream,
       guard,
+      eviction,
+      shutdown: shuttingDown,
+      shutdownState: shutdown,
+      imageOrders: imageOrders(imageGC, {
+        pull: runner.pullImage,
+        progress: state.images.pulls.textOf,
+      }),
       loop,
       claims,
       health: [runtime, lifecycle, loop],
@@ -190,13 +265,21 @@ export class Agent {
       isNamed: (name) => desired.wantsName(name) || pods.workers.hasName(name),
       isSettled: () => written.isSettled(),
     });
+    const logs = buildLogs({ edges, config, pods, isSettled: () => written.sourcesReady() });
     const sync: Loop = { run: (until) => loop.run(handler, until) };
     this.#loops = [
       sync,
       runtime,
       files,
+      ...(url === undefined ? [] : [url]),
       housekeeping,
+      imageGC,
+      eviction,
+      logs,
+      shuttingDown,
       claims,
+      board,
+      new SystemOom({ edges, nodeName, record }),
       ...(reports === undefined ? [] : [reports]),
     ];
   }
@@ -228,6 +311,7 @@ export class Agent {
       documents?.[Symbol.dispose]();
       trust[Symbol.dispose]();
       this.#state.rollouts[Symbol.dispose]();
+      this.#state.runs[Symbol.dispose]();
       this.#events[Symbol.dispose]();
       this.#idle[Symbol.dispose]();
       this.#guard[Symbol.dispose]();
@@ -262,12 +346,14 @@ function syncHandler(rooms: SyncedRooms): SyncHandler {
       upstream.changed();
     },
     mayApply: () => written.sourcesReady(),
-    apply: () => {
+    apply: (isMerged) => {
       using held = holdAll(guard, adopted);
-      const merged = desired.merge();
+      const hasStepped = state.runs.reconcile(written.snapshots());
+      const merged = isMerged && !hasStepped ? desired.state : desired.merge();
       events.rejected(merged.rejected);
       notAdmitted.set(merged.notAdmitted);
       workers.apply(merged);
+      runner.hosts.changed();
       held.settle();
       adopted.clear();
       upstream.changed();

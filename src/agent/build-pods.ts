@@ -6,25 +6,27 @@ import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { FairPlaces } from "../lib/fair-places.ts";
 import { Limiter } from "../lib/concurrency-limit.ts";
-import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { type PodObjects, podObjects } from "../podworkers/refresh-config.ts";
 import { requireConfig } from "../podworkers/require-config.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
+import { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-replacement.ts";
 import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers, type PodWorkersOptions } from "../podworkers/pod-workers.ts";
-import { type Pods, activePods, strangersTo } from "../podworkers/pods.ts";
+import { type Pods, strangersTo } from "../podworkers/pods.ts";
 import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
 import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
+import type { HostsFiles } from "../runtime/names/hosts-files.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
 import { type RuntimeHelper, nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
+import type { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner, type LifecycleRunnerOptions } from "../runtime/lifecycle-hooks.ts";
-import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { CREATING_AT_ONCE, PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
@@ -32,14 +34,18 @@ import { ContainerStarter } from "../runtime/start-container.ts";
 import { Volumes } from "../volume/volume-manager.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
+import type { DesiredService } from "../api/v1/object/service.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { imageEnsurer } from "../image/container-image.ts";
+import type { ImageArchives } from "../image/archive/image-archives.ts";
+import { imagePulls, type ImagePulls } from "../image/container-image.ts";
+import type { ImageUsage } from "../image/gc/image-usage.ts";
 import type { ImageLedger } from "../image/pull-results.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { AwaitedDevices } from "../podworkers/awaited-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
+import { buildHostsFiles } from "./build-names.ts";
 import { askVolumeHelper } from "./volume-helper.ts";
 import { isStatic } from "../api/pod/labels.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-links.ts";
@@ -47,9 +53,10 @@ import type { ClaimName, ClaimUser } from "../volume/claim-directory.ts";
 import { usersOf } from "../volume/claim-users.ts";
 import { downwardFiles } from "../volume/projection.ts";
 import { podHand } from "../store/start-guard/hand.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { UNGUARDED, type WorkGuard } from "../store/start-guard/start-guard.ts";
 
-interface LifecycleOptions {
+interface CommonOptions {
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly pods: Pods;
@@ -57,20 +64,16 @@ interface LifecycleOptions {
   readonly onPodChanged: (uid: PodUID) => void;
 }
 
-/** Built before what makes pods run: all of it observes through the lifecycle. */
-export function buildLifecycle({ edges, config, ...own }: LifecycleOptions): PodLifecycle {
-  const { cri, files } = edges;
-  const reader = new RuntimeReader({ cri, files, instance: config.instance });
-  return new PodLifecycle({ ...edges, ...own.pods, reader, onChange: own.onPodChanged });
-}
-
 export interface PodsOptions
   extends
-    LifecycleOptions,
+    CommonOptions,
     Pick<PodReplacementOptions, "requireConfig" | "isHeld" | "room">,
-    Pick<PodWorkersOptions, "onPreempted">,
+    Pick<PodWorkersOptions, "onPreempted" | "graceByNode">,
     Pick<ActionPerformerOptions, "network">,
-    Pick<StatusPublisherOptions, "addresses" | "desired" | "onStatusChanged" | "onPodGone"> {
+    Pick<
+      StatusPublisherOptions,
+      "addresses" | "desired" | "onStatusChanged" | "onPodGone" | "endedByNode"
+    > {
   readonly lifecycle: PodLifecycle;
   readonly configs: PodConfigs;
   readonly helper: RuntimeHelper;
@@ -84,6 +87,10 @@ export interface PodsOptions
   readonly redact: LifecycleRunnerOptions["redact"];
   /** Absent = nothing waits. */
   readonly guard?: WorkGuard;
+  /** Whether every pod of the node has its worker; absent = yes. */
+  readonly areAllKnown?: () => boolean;
+  /** In order of precedence; absent = there are none. */
+  readonly services?: () => readonly DesiredService[];
   readonly signal: AbortSignal;
 }
 
@@ -93,7 +100,9 @@ const HOOK_PLACES = { places: 32, perOwner: 16 };
 export interface PodRunner {
   readonly workers: PodWorkers;
   readonly cleanup: PodCleanup;
+  readonly garbage: GarbageCollector;
   readonly fetchImages: FetchImages;
+  readonly hosts: HostsFiles;
 }
 
 export function buildPods(options: PodsOptions): PodRunner {
@@ -101,17 +110,23 @@ export function buildPods(options: PodsOptions): PodRunner {
   const { guard = UNGUARDED } = options;
   const { clock, files, store } = edges;
   const { cache, statuses, workers } = pods;
-  const { onStatusChanged, onPodGone } = options;
+  const { onPodGone } = options;
+  const hosts = buildHostsFiles(options);
+  const onStatusChanged = (uid: PodUID): void => {
+    hosts.changed();
+    options.onStatusChanged(uid);
+  };
   const prober = buildProber(options);
   signal.addEventListener("abort", () => prober[Symbol.dispose](), { once: true });
-  const publisher = new StatusPublisher({ ...options, ...pods, prober, clock });
-  const { performer, killer } = buildRuntime(options);
+  const publisher = new StatusPublisher({ ...options, ...pods, prober, clock, onStatusChanged });
+  const { performer, killer } = buildRuntime(options, hosts);
   const observing = { cache, lifecycle, publisher, guard };
+  const garbage = new GarbageCollector({ ...edges, ...pods, config, configs });
   const syncer = new PodSyncer({
     ...edges,
     ...observing,
     performer,
-    configs,
+    garbage,
     record,
     prober,
     failures: store.failures,
@@ -137,6 +152,7 @@ export function buildPods(options: PodsOptions): PodRunner {
     requireConfig: options.requireConfig,
     room: options.room,
     onPreempted: options.onPreempted,
+    ...withoutUndefined({ graceByNode: options.graceByNode }),
     cleanup,
     onChange: (uid) => {
       const isGone = !workers.has(uid);
@@ -146,10 +162,10 @@ export function buildPods(options: PodsOptions): PodRunner {
     },
     signal,
   });
-  return { workers: podWorkers, cleanup, fetchImages };
+  return { workers: podWorkers, cleanup, garbage, fetchImages, hosts };
 }
 
-function buildRuntime(options: PodsOptions) {
+function buildRuntime(options: PodsOptions, hosts: HostsFiles) {
   const { configs, record, redact, helper, ensureImage, volumes, network, pods } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);
@@ -163,7 +179,7 @@ function buildRuntime(options: PodsOptions) {
   });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
   const common = { cri, configs, ensureImage, creating, record };
-  const runOptions = new RunOptionsGenerator({ helper, configs, files });
+  const runOptions = new RunOptionsGenerator({ helper, configs, files, hosts });
   const drafts = new ContainerDrafts({ files, configs, ensureImage, helper, runOptions });
   const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, runOptions });
   const runtime = new PodRuntime({ ...common, clock, log, starter, killer });
@@ -216,12 +232,20 @@ interface NodePodsOptions extends Omit<PodsOptions, GivenByNode | "isHeld" | "re
   readonly written: SourceSnapshots;
   readonly desired: DesiredPods;
   readonly images: ImageLedger;
+  /** Learns of every image that is pulled. */
+  readonly usage: Pick<ImageUsage, "watch">;
   readonly rollouts: Pick<Rollouts, "imageOf" | "isHeld">;
   readonly runtime: RuntimeWatch;
+  readonly nodeCgroups: NodeCgroups;
+  readonly archives: Pick<ImageArchives, "bring">;
+}
+
+interface NodePodRunner extends PodRunner {
+  readonly pullImage: ImagePulls["pull"];
 }
 
 /** From the facts of this node: its runtime, images, volumes and objects. */
-export function buildNodePods(options: NodePodsOptions): PodRunner {
+export function buildNodePods(options: NodePodsOptions): NodePodRunner {
   const { edges, config, nodeName, pods, desired, rollouts, runtime, signal } = options;
   const { cache, workers } = pods;
   const objects = (pod: Pod): LocalObjects => objectsOf(pod, options);
@@ -240,22 +264,21 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
   });
   const devices = new AwaitedDevices({ ...edges, desired, workers });
   signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
-  const configs = podConfigs({
+  const observed = () => cache.all().values();
+  const configs = podConfigs({ ...options, devices, observed });
+  const images = imagePulls({
     ...options,
-    devices,
-    observed: () => cache.all().values(),
-    activePods: () => activePods(pods),
+    edges: { ...edges, cri: options.usage.watch(edges.cri) },
+    objects,
+    isOfFile: (pod) => !isOfDocument(knownAs(pod, options)),
+    pinned: (uid, container) => rollouts.imageOf(uid, container),
+    observed: (uid) => cache.get(uid),
+    ledger: options.images,
   });
-  return buildPods({
+  const runner = buildPods({
     ...options,
     configs: renewingPaths(configs, volumes),
-    ensureImage: imageEnsurer({
-      ...options,
-      objects,
-      isOfFile: (pod) => !isOfDocument(knownAs(pod, options)),
-      pinned: (uid, container) => rollouts.imageOf(uid, container),
-      ledger: options.images,
-    }),
+    ensureImage: images.ensure,
     helper: runtimeHelper({ ...options, allocatable, volumes }),
     objects: podObjects({ edges, desired, written: options.written, volumes }),
     volumes,
@@ -267,6 +290,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
       requireConfig(wanted.pod, facts);
     },
   });
+  return { ...runner, pullImage: images.pull };
 }
 
 /** A volume's path is resolved and checked again right before a container mounts it. */

@@ -1,12 +1,15 @@
-// Performs: builds the sources of pods: manifests in files, and with a broker documents, which trust admits.
+// Performs: builds the sources of pods: manifests in files and from a URL, and with a broker documents, which trust
+// admits.
 
 import type { SourceSnapshot } from "../api/pod/desired-pod.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-source.ts";
+import type { HttpSource } from "../source/http/http-source.ts";
 import { FileSource } from "../source/file/file-source.ts";
 import type { NodeViewOptions } from "../node/node-view.ts";
+import { buildManifestUrl, lastGoodOfFiles } from "./build-manifest-url.ts";
 import { askDirectory } from "./volume-helper.ts";
 import { Trust } from "../trust/trust.ts";
 import type { StartGuard, WorkGuard } from "../store/start-guard/start-guard.ts";
@@ -26,6 +29,8 @@ interface SourcesOptions
 
 export interface Sources {
   readonly files: FileSource;
+  /** undefined = no URL is configured, and none was. */
+  readonly url: HttpSource | undefined;
   readonly trust: Trust;
   /** undefined = no broker is configured. */
   readonly documents: MqttSource | undefined;
@@ -37,14 +42,15 @@ export function buildSources(options: SourcesOptions): Sources {
     ...edges,
     guard,
     directory: config.staticPodPath,
-    lastGood: edges.store.lastGood,
+    lastGood: lastGoodOfFiles(edges.store),
     askDirectory: askDirectory(edges),
     nodeName,
     clusterDNS: config.clusterDNS.length > 0,
     emit,
   });
   const trust = buildTrust(options);
-  return { files, trust, documents: buildDocuments(options, trust) };
+  const url = buildManifestUrl(options);
+  return { files, url, trust, documents: buildDocuments(options, trust) };
 }
 
 /** Also without a broker: the first root key that is ever seen requires signatures for good. */

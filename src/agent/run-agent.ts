@@ -3,26 +3,37 @@
 import { writeSync } from "node:fs";
 import type { AgentConfig } from "../config/config.ts";
 import { containerdEvents } from "../containerd/containerd-events.ts";
+import { archiveBytes } from "../containerd/archive/archive-bytes.ts";
+import { containerdImages } from "../containerd/archive/containerd-images.ts";
 import { criEvents } from "../containerd/cri-events.ts";
+import { containerdPulls } from "../containerd/pull-edge.ts";
 import { strayTaskClient } from "../containerd/remove-stray-task.ts";
 import { isContainerd } from "../containerd/containerd.ts";
-import { bringPauseImage } from "../containerd/pause-image.ts";
+import { bringPauseImage, importPauseImage } from "../containerd/pause-image.ts";
 import { GrpcChannel } from "../cri/grpc-connection.ts";
 import { verifyEd25519 } from "../host/ed25519.ts";
 import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
+import { findBoard } from "../host/board.ts";
 import { lockStateDir } from "../host/agent-lock.ts";
 import { bootId, readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/trim-memory.ts";
+import { isRunning, ownIdentity } from "../host/process-identity.ts";
+import { compressFile } from "../host/tree/compress-file.ts";
 import { helperProcesses } from "../host/helper-process.ts";
+import { runPrograms } from "../host/run-program.ts";
+import { realKernelLog } from "../host/oom/kernel-log.ts";
 import { realMounts } from "../host/mounts.ts";
+import { downloads } from "../host/http/download.ts";
 import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
+import { protectFromOom } from "../host/oom/oom-score.ts";
+import { realReadings } from "../host/resource-readings.ts";
 import { realFiles } from "../host/real-files.ts";
 import { readRootKeys } from "../host/root-keys.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
-import { createLogger, type Logger } from "../lib/logger.ts";
+import { createLogger, JOURNAL_LIMIT, type Logger } from "../lib/logger.ts";
 import { systemClock, systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import { LocalServer } from "../server/local-server.ts";
@@ -45,7 +56,8 @@ export async function runAgent({ config, version }: RunAgentOptions): Promise<nu
   // The MQTT library calls deprecated functions; the warnings are not JSON and no concern of an operator.
   process.noDeprecation = true;
   const clock = systemClock(sinceBoot);
-  const log = createLogger({ clock, level: config.logLevel, write: writeLine });
+  const { logLevel: level } = config;
+  const log = createLogger({ clock, level, write: writeLine, limit: JOURNAL_LIMIT });
   try {
     await live({ config, version }, clock, log);
     log.info("stopped; the pods run on");
@@ -79,11 +91,18 @@ async function live(
   };
   const clockFloor = settleClock(time);
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
+  // Of its own: an archive's bytes must not delay the events.
+  using images = new GrpcChannel({ endpoint: config.imageServiceEndpoint, clock });
   using cri = strayTaskClient({
     endpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint,
     clock,
     channel,
+    importPause: async (image, own) => {
+      const { architecture } = machine;
+      await importPauseImage(image, { cri, channel, clock, architecture, ...own });
+      log.info("imported the pause image", { image });
+    },
   });
   const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
   const machine = { ...readMachineFacts(), storageBytes };
@@ -96,8 +115,11 @@ async function live(
     files,
     mounts: realMounts(),
     runHelper: helperProcesses({ clock }),
+    runProgram: runPrograms(clock),
     cgroups: realCgroups(),
+    readings: realReadings(),
     cri,
+    pulls: containerdPulls({ channel: images, clock, sha256 }),
     runtimeEvents: (runtime) =>
       isContainerd(runtime) ? containerdEvents({ channel, clock }) : criEvents({ cri, clock }),
     bringPauseImage: (signal) => {
@@ -112,20 +134,36 @@ async function live(
         signal,
       });
     },
+    archives: {
+      store: containerdImages({
+        channel: images,
+        cri,
+        owner: ownIdentity(),
+        isRunning,
+        freeBytes: (path) => readDiskFacts(path).availableBytes,
+      }),
+      read: archiveBytes,
+    },
     probes: realProbeEdge(clock),
+    download: downloads(clock),
     mqtt: new MqttjsLink(clock),
     store,
     machine,
     bootId: bootId(),
+    board: findBoard(),
+    diskSpace: readDiskFacts,
     addresses: () => readNodeAddresses(),
     clockSynchronised,
     clockFloor,
+    kernelLog: realKernelLog(),
     trimMemory,
+    compressFile,
     sha256,
     verifySignature: verifyEd25519,
     rootKeys: () => readRootKeys(files, config.trustPath),
   };
-  const { nodeName, conditions } = identity;
+  const { nodeName } = identity;
+  const conditions = [...identity.conditions, ...protectFromOom(log)];
   const agent = new Agent({ edges, config, version, nodeName, conditions });
   const server = new LocalServer({ socket: config.socket, facts: agent.facts, files, clock, log });
   const stop = stopSignal();

@@ -27,8 +27,11 @@ export interface SyncHandler {
   readonly onSnapshot: (snapshot: SourceSnapshot) => void;
   /** Whether every local source has sent a snapshot. */
   readonly mayApply: () => boolean;
-  /** Brings the workers in line with what is desired now. */
-  readonly apply: () => void;
+  /**
+   * Brings the workers in line with what is desired now. `isMerged`: a snapshot was merged just before, and nothing has
+   * changed since; a merge looks at every pod.
+   */
+  readonly apply: (isMerged: boolean) => void;
   readonly notify: (uid: PodUID) => void;
   /** Reviews updates; true = `apply` is due. */
   readonly review: () => boolean;
@@ -93,10 +96,12 @@ export class SyncLoop {
       switch (event.type) {
         case "Snapshot":
           // One by one: a pod that was dropped and added again between two looks has ended a life.
-          this.#guard("cannot take in a source's snapshot", () =>
-            handler.onSnapshot(event.snapshot),
+          this.#apply(
+            handler,
+            this.#guard("cannot take in a source's snapshot", () =>
+              handler.onSnapshot(event.snapshot),
+            ),
           );
-          this.#apply(handler);
           break;
         case "RuntimeKnown":
           this.#runtimeKnown = true;
@@ -123,11 +128,11 @@ export class SyncLoop {
   }
 
   /** A removal that cannot be written to the database does not begin: it is retried at the next turn. */
-  #apply(handler: SyncHandler): void {
+  #apply(handler: SyncHandler, isMerged = false): void {
     this.#owesApply = true;
     if (!this.#runtimeKnown || !handler.mayApply()) return;
     try {
-      handler.apply();
+      handler.apply(isMerged);
       this.#owesApply = false;
       this.#hasApplied = true;
     } catch (error) {
@@ -135,13 +140,15 @@ export class SyncLoop {
     }
   }
 
-  /** What fails now is retried with the next apply. */
-  #guard(what: string, run: () => void): void {
+  /** What fails now is retried with the next apply. The result: whether it has succeeded. */
+  #guard(what: string, run: () => void): boolean {
     try {
       run();
+      return true;
     } catch (error) {
       this.#owesApply = true;
       this.#options.log.error(what, { error: messageOf(error) });
+      return false;
     }
   }
 }

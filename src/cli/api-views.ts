@@ -1,8 +1,10 @@
 // What the local API answers, as far as this command reads it; every other field passes through unchanged.
 
+import type { ShutdownView } from "../node/shutdown.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventContent, EventObject, RecordedEvent } from "../api/v1/events.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
+import type { ImageHold } from "../image/gc/image-holds.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import {
@@ -44,6 +46,14 @@ export interface EventView extends ObjectView, EventContent, Pick<RecordedEvent,
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
   readonly source?: { readonly component?: string; readonly host?: string };
+}
+
+export interface ImageView {
+  readonly id: string;
+  readonly names: readonly string[];
+  readonly sizeBytes: number;
+  /** Absent = nothing keeps it. */
+  readonly kept?: ImageHold;
 }
 
 /** A ConfigMap, a Secret or a claim. */
@@ -127,7 +137,22 @@ const TRUST = objectType("Trust", {
   bundle: fieldOf(BUNDLE)({ about: READ.about }),
   problems: TEXTS,
 });
+const KEPT = objectType("Kept", { why: TEXT, by: TEXTS });
+const IMAGES = objectType("ImageList", {
+  items: listField(
+    objectType("Image", {
+      id: TEXT,
+      names: TEXTS,
+      sizeBytes: COUNT,
+      kept: fieldOf(KEPT)({ about: READ.about }),
+    }),
+  ),
+});
+const PULL = objectType("Pull", { name: TEXT, progress: MAYBE_TEXT });
+const PULLED = objectType("PulledImage", { ref: TEXT });
 const VERSION = objectType("Version", { version: TEXT });
+
+const SHUTDOWN = objectType("Shutdown", { active: FLAG, known: FLAG, pods: TEXTS, seconds: COUNT });
 
 export const isPod = isView<PodView>(POD);
 export const isNode = isView<NodeView>(NODE);
@@ -135,6 +160,10 @@ export const isLocalObject = isView<LocalObjectView>(LOCAL_OBJECT);
 export const isEvent = isView<EventView>(EVENT);
 export const isRejections = isView<readonly Rejection[]>(listOf(REJECTION));
 export const isVersion = isView<Decoded<typeof VERSION>>(VERSION);
+export const isShutdown = isView<ShutdownView>(SHUTDOWN);
+export const isImages = isView<{ readonly items: readonly ImageView[] }>(IMAGES);
+export const isPull = isView<Decoded<typeof PULL>>(PULL);
+export const isPulled = isView<Decoded<typeof PULLED>>(PULLED);
 export const isTrust = isView<TrustView>(TRUST);
 
 /** A v1 list of such objects. */

@@ -2,7 +2,11 @@
 
 import { allFields, findField, pathsEndingIn } from "../api/schema/find-field.ts";
 import type { Field, Level } from "../api/schema/type.ts";
-import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/schema-kinds.ts";
+import {
+  ALL_SCHEMA_KINDS,
+  findSchemaKind,
+  type AnySchemaKind,
+} from "../api/schema/schema-kinds.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
 import { UsageError } from "./exit-codes.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
@@ -52,7 +56,7 @@ export function explainField(asked: string, recursive: boolean): string {
 
 /** Every field of every kind with its type and its class, one per line. */
 export function everyField(): string {
-  const rows = SCHEMA_KINDS.flatMap(({ words, level }) =>
+  const rows = ALL_SCHEMA_KINDS.flatMap(({ words, level }) =>
     allFields(level, `${words[0]}.`).map(({ path, field }) => [
       path,
       field.type,
@@ -64,7 +68,7 @@ export function everyField(): string {
 
 /** The kinds, and examples of fields. */
 export function explainUsage(): string {
-  const rows = SCHEMA_KINDS.map(({ words, about }) => [`  agent explain ${words[0]}`, about]);
+  const rows = ALL_SCHEMA_KINDS.map(({ words, about }) => [`  agent explain ${words[0]}`, about]);
   rows.push([
     "  agent explain pod.spec.containers.livenessProbe",
     "One field, and what is below it.",
@@ -73,12 +77,12 @@ export function explainUsage(): string {
   return `Name a kind or a field:\n${formatRows(rows, columnWidths(rows))}`;
 }
 
-function kindText(kind: SchemaKind, recursive: boolean): string {
+function kindText(kind: AnySchemaKind, recursive: boolean): string {
   return [...heading(kind), ...description(kind.about), ...below(kind.level, recursive)].join("\n");
 }
 
 function fieldText(asked: {
-  readonly kind: SchemaKind;
+  readonly kind: AnySchemaKind;
   readonly name: string;
   readonly field: Field;
   readonly recursive: boolean;
@@ -94,7 +98,7 @@ function fieldText(asked: {
   ].join("\n");
 }
 
-function heading({ kind }: SchemaKind): readonly string[] {
+function heading({ kind }: AnySchemaKind): readonly string[] {
   return [`KIND:       ${kind}`, "VERSION:    v1", ""];
 }
 
@@ -151,7 +155,7 @@ function belowText(path: string, field: Field): string {
     : `the fields of ${path} are not read, because it is ${text}`;
 }
 
-function unknownField(kind: SchemaKind, path: string, meant: string | undefined): string {
+function unknownField(kind: AnySchemaKind, path: string, meant: string | undefined): string {
   const prefix = kind.words[0];
   const elsewhere = pathsEndingIn(kind.level, path.split(".").at(-1) ?? "")[0];
   const hint = meant ?? elsewhere;
@@ -159,9 +163,9 @@ function unknownField(kind: SchemaKind, path: string, meant: string | undefined)
 }
 
 function unknownKind(word: string, asked: string): string {
-  const kinds = SCHEMA_KINDS.map(({ words }) => words[0]);
+  const kinds = ALL_SCHEMA_KINDS.map(({ words }) => words[0]);
   const kind = suggest(word, kinds);
-  const field = SCHEMA_KINDS.flatMap(({ words, level }) =>
+  const field = ALL_SCHEMA_KINDS.flatMap(({ words, level }) =>
     pathsEndingIn(level, asked.split(".").at(-1) ?? "").map((path) => `${words[0]}.${path}`),
   ).find((path) => isEndOf(asked, path));
   const known = `${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1) ?? ""}`;

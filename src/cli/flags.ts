@@ -1,5 +1,8 @@
 // The flags of every verb of `agent`, and those that several verbs have.
 
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../api/resource/duration.ts";
+
 /** By their usage, such as `-n, --namespace <namespace>`; a text is the description. */
 export type Flags = Readonly<Record<string, string | Flag>>;
 
@@ -30,3 +33,10 @@ export const PROGRAM_FLAGS: Flags = {
   "--config <file>": "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
   "--socket <path>": "socket of the local API (AGENT_SOCKET; default: the configuration's)",
 };
+
+/** In ms; a bare number is seconds. Throws commander's InvalidArgumentError. */
+export function durationOf(written: string): number {
+  const ms = parseDuration(/^\d+$/.test(written) ? `${written}s` : written);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new InvalidArgumentError("It must be a duration such as 90s or 10m.");
+}

@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import type { Locate } from "../api/decode/field-path.ts";
-import { decodeConfig, type AgentConfig } from "../config/config.ts";
-import type { FieldError } from "../lib/result.ts";
+import { decodeConfig, readConfigFields, type AgentConfig } from "../config/config.ts";
+import type { FieldError, Result } from "../lib/result.ts";
 import { UsageError } from "./exit-codes.ts";
 import { errorLine } from "./terminal-text.ts";
 import { readNamedFile } from "./read-file.ts";
@@ -28,10 +28,39 @@ export async function loadConfig(
   flags: ConnectionFlags,
   environment: Environment,
 ): Promise<AgentConfig> {
+  return decoded(await findConfig(flags, environment), { flags, environment });
+}
+
+/** The same as a file would have it: `agent config print`. */
+export async function loadConfigInForce(
+  flags: ConnectionFlags,
+  environment: Environment,
+): Promise<object> {
+  const found = await findConfig(flags, environment);
+  const config = decoded(found, { flags, environment });
+  const { configInForce } = await import("../config/print-config.ts");
+  return configInForce(valueOf(readConfigFields(found.document), found.path), config);
+}
+
+/** A configuration file that was not judged yet; a document without a path = the defaults. */
+interface FoundConfig {
+  readonly path: string;
+  readonly document: unknown;
+  readonly locate?: Locate | undefined;
+}
+
+async function findConfig(flags: ConnectionFlags, environment: Environment): Promise<FoundConfig> {
   const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
   const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined);
-  const config = path === undefined ? decode({}, "") : await decodeFile(path);
-  const socket = namedSocket(flags, environment);
+  return path === undefined ? { path: "", document: {} } : readFile(path);
+}
+
+function decoded(
+  { path, document, locate }: FoundConfig,
+  from: { readonly flags: ConnectionFlags; readonly environment: Environment },
+): AgentConfig {
+  const config = valueOf(decodeConfig(document, { locate }), path);
+  const socket = namedSocket(from.flags, from.environment);
   return socket === undefined ? config : { ...config, socket };
 }
 
@@ -51,7 +80,7 @@ function given(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 
-async function decodeFile(path: string): Promise<AgentConfig> {
+async function readFile(path: string): Promise<FoundConfig> {
   const { readDocuments } = await import("../api/yaml/yaml-documents.ts");
   const { documents, errors } = readDocuments(readNamedFile(path));
   const [document, second] = documents;
@@ -61,13 +90,12 @@ async function decodeFile(path: string): Promise<AgentConfig> {
       `${path} contains several documents; a configuration file has exactly one`,
     );
   // A file of comments only means the defaults.
-  return decode(document?.value ?? {}, path, document?.locate);
+  return { path, document: document?.value ?? {}, locate: document?.locate };
 }
 
-function decode(document: unknown, path: string, locate?: Locate): AgentConfig {
-  const decoded = decodeConfig(document, { locate });
-  if (!decoded.ok) throw invalid(path, decoded.errors);
-  return decoded.value;
+function valueOf<T>(result: Result<T>, path: string): T {
+  if (!result.ok) throw invalid(path, result.errors);
+  return result.value;
 }
 
 function invalid(path: string, errors: readonly FieldError[]): UsageError {

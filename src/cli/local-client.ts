@@ -1,10 +1,21 @@
 // Performs: requests to the running agent over its unix socket; every failure is a sentence with a remedy.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { ShutdownView } from "../node/shutdown.ts";
 import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";
-import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
+import {
+  isImages,
+  isListOf,
+  isPull,
+  isPulled,
+  isRejections,
+  isShutdown,
+  isTrust,
+  isVersion,
+  type ImageView,
+} from "./api-views.ts";
 import { CliError } from "./exit-codes.ts";
 import { errorCode } from "../lib/errors.ts";
 import { parseJson } from "../lib/json.ts";
@@ -19,9 +30,15 @@ export interface LocalClientOptions {
 interface Ask {
   readonly method?: "GET" | "DELETE" | "POST";
   readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 10_000;
+const SHUTDOWN = "/shutdown";
+/** The agent collects for ten minutes at most. */
+const REMOVE_MS = 660_000;
+/** A slow line brings a large image overnight. */
+const PULL_MS = 86_400_000;
 
 interface NamedObject {
   readonly namespace: string;
@@ -76,6 +93,58 @@ export class LocalClient {
     await this.#change("POST", `${pod === undefined ? "" : podPath(pod)}/${verb}`);
   }
 
+  /** How far a shutdown is. */
+  async shutdown(signal?: AbortSignal): Promise<ShutdownView> {
+    return this.read(SHUTDOWN, isShutdown, signal);
+  }
+
+  async beginShutdown(): Promise<ShutdownView> {
+    return this.#decoded(SHUTDOWN, await this.#change("POST", SHUTDOWN), isShutdown);
+  }
+
+  async cancelShutdown(): Promise<ShutdownView> {
+    return this.#decoded(SHUTDOWN, await this.#change("DELETE", SHUTDOWN), isShutdown);
+  }
+
+  /** The images of the node, with what keeps each. */
+  async images(): Promise<readonly ImageView[]> {
+    return (await this.read("/images", isImages)).items;
+  }
+
+  /** How far the pull of the image is; undefined = unknown, or there is none. */
+  async pullProgress(name: string): Promise<string | undefined> {
+    const path = `/images/pull?name=${encodeURIComponent(name)}`;
+    return (await this.read(path, isPull)).progress;
+  }
+
+  /** Resolves when the image is on the node; aborted with `signal`. Rejects with the agent's sentence. */
+  async pullImage(name: string, signal: AbortSignal): Promise<string> {
+    const path = "/images/pull";
+    const query = `?name=${encodeURIComponent(name)}`;
+    const limits = { timeoutMs: PULL_MS, signal };
+    return this.#decoded(path, await this.#change("POST", path, query, limits), isPulled).ref;
+  }
+
+  /** What was removed; rejects with the agent's sentence if the image stays. */
+  async removeImage(name: string, isForced: boolean): Promise<readonly ImageView[]> {
+    const query = `?name=${encodeURIComponent(name)}${isForced ? "&force=true" : ""}`;
+    return this.#images("DELETE", "/images", query);
+  }
+
+  /** What was removed, or would be. */
+  async pruneImages(isDryRun: boolean): Promise<readonly ImageView[]> {
+    return this.#images("POST", "/images/prune", isDryRun ? "?dryRun=true" : "");
+  }
+
+  async #images(
+    method: "DELETE" | "POST",
+    path: string,
+    query: string,
+  ): Promise<readonly ImageView[]> {
+    const text = await this.#change(method, path, query, { timeoutMs: REMOVE_MS });
+    return this.#decoded(path, text, isImages).items;
+  }
+
   /** Which keys sign for this node, and why. */
   async trust(): Promise<TrustView> {
     return this.read("/trust", isTrust);
@@ -99,8 +168,13 @@ export class LocalClient {
   }
 
   /** The body of the answer; a refusal that concerns the object itself is the agent's own sentence. */
-  async #change(method: "DELETE" | "POST", path: string, query = ""): Promise<string> {
-    const { status, text } = await this.#ask(`${path}${query}`, { method });
+  async #change(
+    method: "DELETE" | "POST",
+    path: string,
+    query = "",
+    limits: Pick<Ask, "signal" | "timeoutMs"> = {},
+  ): Promise<string> {
+    const { status, text } = await this.#ask(`${path}${query}`, { method, ...limits });
     if (status === 404 || status === 409) throw new CliError(text.trim());
     if (status !== 200) throw this.#refused(path, status, text);
     return text;
@@ -116,25 +190,28 @@ export class LocalClient {
 
   async #ask(
     path: string,
-    { method = "GET", signal }: Ask,
+    { method = "GET", signal, timeoutMs = this.#timeoutMs }: Ask,
   ): Promise<{ readonly status: number; readonly text: string }> {
-    using limit = deadline(this.#clock, this.#timeoutMs, signal);
+    using limit = deadline(this.#clock, timeoutMs, signal);
     try {
       const response = await fetch(`http://agent${path}`, {
         method,
         unix: this.#socket,
         signal: limit.signal,
+        // Bun's own limit of five minutes.
+        timeout: false,
       });
       return { status: response.status, text: await response.text() };
     } catch (thrown) {
-      throw this.#unreachable(thrown, limit.signal.aborted);
+      throw this.#unreachable(thrown, limit.signal.aborted ? timeoutMs : undefined);
     }
   }
 
-  #unreachable(thrown: unknown, aborted: boolean): CliError {
+  /** `abortedMs`: the limit that has passed. */
+  #unreachable(thrown: unknown, abortedMs: number | undefined): CliError {
     const [socket, code] = [this.#socket, errorCode(thrown)];
-    if (aborted) {
-      const seconds = this.#timeoutMs / 1000;
+    if (abortedMs !== undefined) {
+      const seconds = abortedMs / 1000;
       return new CliError(
         `the agent did not answer on ${socket} within ${seconds} s; see its log (journalctl -u agent)`,
         thrown,

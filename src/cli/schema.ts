@@ -1,7 +1,7 @@
 // `agent schema`: the JSON Schema of what people write, for editors and CI; needs no agent.
 
 import { schemaDocument } from "../api/schema/json-schema.ts";
-import { SCHEMA_KINDS, kindSchema, manifestSchema } from "../api/schema/schema-kinds.ts";
+import { ALL_SCHEMA_KINDS, kindSchema, manifestSchema } from "../api/schema/schema-kinds.ts";
 import type { JsonSchema } from "../api/schema/type.ts";
 import { AGENT_CONFIGURATION } from "../config/config.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
@@ -18,7 +18,7 @@ interface Described {
 }
 
 const DESCRIBED: readonly Described[] = [
-  ...SCHEMA_KINDS.map((kind) => ({
+  ...ALL_SCHEMA_KINDS.map((kind) => ({
     words: kind.words,
     title: kind.kind,
     about: kind.about,

@@ -39,7 +39,7 @@ export interface PlacedObject extends Place {
 export interface Judgement {
   /** The number of documents. */
   readonly documents: number;
-  /** Of these, those of which a node leaves out everything, as of a Service. */
+  /** Of these, those of which a node leaves out everything, as of an Ingress. */
   readonly ignored: number;
   /** `file#document` of those a node would refuse. */
   readonly invalid: ReadonlySet<string>;
@@ -114,8 +114,9 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
   const images = imageErrors(document);
   const errors =
     images.length === 0 ? object.errors : [...object.errors, ...images].toSorted(byLine);
-  const { pods, objects, ignoredKinds, notices } = object;
-  const isIgnored = ignoredKinds.length > 0 && pods.length + objects.length + errors.length === 0;
+  const { pods, objects, runs, services, ignoredKinds, notices } = object;
+  const effective = pods.length + objects.length + runs.length + services.length;
+  const isIgnored = ignoredKinds.length > 0 && effective + errors.length === 0;
   const placeOfItem = (item: FieldPath = []): Place => {
     const line = document.locate([...item, "metadata", "name"])?.line;
     return { file, document: document.index, line };

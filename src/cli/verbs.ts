@@ -1,6 +1,6 @@
 // Performs: the table of the verbs of `agent`. Each loads its work only when it runs, so that every verb starts at once.
 
-import { namespaceFlag, outputFlag } from "./flags.ts";
+import { namespaceFlag, outputFlag, durationOf } from "./flags.ts";
 import { RESOURCES } from "./get/resources.ts";
 import type { Resource } from "./get/resource-type.ts";
 import { loadConfig } from "./load-config.ts";
@@ -79,6 +79,19 @@ export const VERBS: readonly Verb[] = [
       "print the JSON Schema of pod, configmap, secret, pvc, manifest, desiredstate or configuration, for editors; needs no agent",
     run: async (call) => (await import("./schema.ts")).printSchema(call),
   },
+  {
+    usage: "config",
+    description: "show the agent's configuration; needs no agent",
+    verbs: [
+      {
+        usage: "print",
+        description:
+          "check the configuration and print every field that is in force, with defaults",
+        flags: outputFlag("yaml", "json"),
+        run: async (call) => (await import("./config-print.ts")).printConfig(call),
+      },
+    ],
+  },
   holdVerb("hold", "pause the updates of a pod of a document, or of all pods; they keep running"),
   holdVerb("release", "end a hold, and allow a failed revision to be tried again"),
   {
@@ -99,6 +112,71 @@ export const VERBS: readonly Verb[] = [
         run: async (call) => (await import("./trust.ts")).resetTrust(call),
       },
     ],
+  },
+  {
+    usage: "images",
+    description:
+      "list, pull and remove images of this node, bring them from archives or write archives",
+    verbs: [
+      {
+        usage: "ls",
+        aliases: ["list"],
+        description:
+          "list the images that the container runtime has, and who uses each; without an agent that is not shown",
+        run: async (call) => (await import("./images/archives-and-list.ts")).listImages(call),
+      },
+      {
+        usage: "pull <image...>",
+        description: "let the agent pull images, with the credentials of the node",
+        run: async (call) => (await import("./images/image-orders.ts")).pullImages(call),
+      },
+      {
+        usage: "rm <image...>",
+        aliases: ["remove"],
+        description: "remove images that nothing needs, each with all its names",
+        flags: { "--force": "also images that this agent did not bring" },
+        run: async (call) => (await import("./images/image-orders.ts")).removeImages(call),
+      },
+      {
+        usage: "prune",
+        description: "remove all images that this agent has brought and nothing needs",
+        flags: { "--dry-run": "only show what would be removed" },
+        run: async (call) => (await import("./images/image-orders.ts")).pruneImages(call),
+      },
+      {
+        usage: "import <file>",
+        description:
+          "import the images of a docker-archive or OCI layout, plain, gzip or zstd; - is standard input; needs no agent",
+        flags: {
+          "--name <name>": "name of an image without one, or repository of one that has a tag only",
+        },
+        run: async (call) => (await import("./images/archives-and-list.ts")).importImages(call),
+      },
+      {
+        usage: "export <image...>",
+        description:
+          "write images as one archive, an OCI layout that docker load reads too; needs no agent",
+        flags: {
+          "-o, --output <file>": {
+            description: "file that is written; - is standard output",
+            isRequired: true,
+          },
+        },
+        run: async (call) => (await import("./images/archives-and-list.ts")).exportImages(call),
+      },
+    ],
+  },
+  {
+    usage: "shutdown",
+    description: "stop all pods before the machine goes off, critical pods last, and wait for it",
+    flags: {
+      "--timeout <duration>": {
+        description: "longest wait, such as 90s (default: the grace periods of the pods, and 30s)",
+        parse: durationOf,
+      },
+      "--cancel": "pods start again; without it they do at the next boot",
+    },
+    run: async (call) => (await import("./shutdown.ts")).shutDown(call),
   },
   {
     usage: "version",

@@ -19,11 +19,12 @@ import {
 } from "./log-lease.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
+import { tailOfLog } from "./log-files.ts";
 import { LogFollower } from "./log-follower.ts";
 
 export interface LogCommandsOptions {
   readonly clock: Clock;
-  readonly files: Pick<Files, "info" | "tail" | "readFrom">;
+  readonly files: Pick<Files, "info" | "list" | "tail" | "readFrom">;
   readonly podLogsDir: string;
   readonly metered: boolean;
   readonly podOf: (namespace: string, name: string) => DesiredPod | undefined;
@@ -79,11 +80,12 @@ export class LogCommands {
   ): CommandOutcome {
     const { files, metered } = this.#options;
     const path = this.#path(pod, container, previous ? 1 : 0);
-    if (path === undefined || files.info(path) === undefined) {
+    const most = metered ? METERED_LEASE_BYTES : TAIL_BYTES;
+    const bytes = path === undefined ? undefined : tailOfLog(files, path, most);
+    if (bytes === undefined) {
       const which = previous ? "no previous instance's log" : "no log yet";
       return failure(404, "NotFound", `container ${container} has ${which}`);
     }
-    const bytes = files.tail(path, metered ? METERED_LEASE_BYTES : TAIL_BYTES);
     const lines = new TextDecoder()
       .decode(bytes)
       .split("\n")

@@ -4,7 +4,6 @@ import { UNKNOWN_FIELD, type Message } from "../api/decode/field-errors.ts";
 import {
   boolean,
   fieldOf,
-  integer,
   list,
   map,
   objectType,
@@ -16,14 +15,7 @@ import {
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/find-field.ts";
 import { readValue, type ReadOptions } from "../api/schema/read-value.ts";
-import {
-  between,
-  duration,
-  exactText,
-  MAX_INT32,
-  MIN_INT32,
-  quantity,
-} from "../api/schema/values.ts";
+import { between, duration, exactText, MAX_INT32, MIN_INT32 } from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
   DNS_LABEL_FORM,
@@ -34,20 +26,24 @@ import {
 } from "../api/validation/validate-names.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { nearestName, meantText } from "../lib/suggest.ts";
+import { CGROUPS, checkCgroups } from "./cgroup-config.ts";
+import { checkManifestUrl, MANIFEST_URL_FIELDS } from "./manifest-url-config.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
+import { checkGarbage, GARBAGE, garbagePolicies } from "./image-gc-config.ts";
 import { endpoint, labelValue, nodeName, path, socketPath } from "./config-values.ts";
+import { checkImages, IMAGE_FIELDS, pullLimits } from "./image-config.ts";
+import { checkEviction, EVICTION } from "./eviction-config.ts";
+import { LOGS } from "./log-config.ts";
+import { checkShutdown, SHUTDOWN } from "./shutdown-config.ts";
 import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
 import type { Field } from "../api/schema/type.ts";
-import type { ResourceList } from "../api/v1/resources.ts";
 
 export type { MqttConfig, PodPolicy } from "./mqtt-config.ts";
 
 /** Higher priorities belong to the system's own classes. kubelet: HighestUserDefinablePriority */
 const HIGHEST_PRIORITY = 1_000_000_000;
-const NO_PIDS_LIMIT = -1;
 const MAX_BACKOFF_MS = 300_000;
 const REPORT_MS = 900_000;
-const RESERVABLE: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 
 const NODE = {
   apiVersion: oneOf(["agent/v1"], { about: "Version of the configuration's format." }),
@@ -83,11 +79,6 @@ const NODE = {
   }),
   nodeLabels: map(exactText, { about: "Labels of the node.", ...LABELS }),
   maxPods: fieldOf(between(1, MAX_INT32))({ about: "Most pods on the node.", default: 110 }),
-  cgroupDriver: oneOf(["auto", "systemd", "cgroupfs"], {
-    about: "How cgroups are created; auto asks the container runtime.",
-    default: "auto",
-  }),
-  cgroupRoot: path({ about: "Parent cgroup of all pods; / is the root.", default: "/" }),
   resolvConf: path({
     about:
       "Resolver configuration that pods inherit. Default: /etc/resolv.conf, or that of systemd-resolved where the former names only its stub.",
@@ -156,73 +147,45 @@ const PODS = {
     key: priorityClassError,
     schema: { propertyNames: { ...SUBDOMAIN_FORM.schema, not: { pattern: "^system-" } } },
   }),
-  podPidsLimit: integer({
-    about: "Most processes and threads of one pod, at least 1; -1 is no limit.",
-    default: NO_PIDS_LIMIT,
-    schema: { minimum: NO_PIDS_LIMIT, maximum: MAX_INT32, not: { const: 0 } },
-    check: (limit) =>
-      limit === NO_PIDS_LIMIT || (limit >= 1 && limit <= MAX_INT32)
-        ? undefined
-        : `must be between 1 and ${MAX_INT32}, or -1 for no limit`,
-  }),
-  cpuCFSQuota: boolean({
-    about: "Whether a CPU limit is enforced as a CFS quota.",
-    default: true,
-    keep: true,
-  }),
-  systemReserved: reserved("the system: what neither pods nor the agent need"),
-  kubeReserved: reserved("the agent and the container runtime"),
 };
 
 const LATER = {
-  staticPodURL: later("string", "URL of manifests."),
-  imageArchivePath: later("string", "Directory of image archives to import."),
   listen: later("string", "TCP address of the local API."),
-  evictionHard: later("map[string]string", "Thresholds at which pods are evicted at once."),
-  evictionSoft: later("map[string]string", "Thresholds at which pods are evicted gracefully."),
-  evictionSoftGracePeriod: later("map[string]string", "How long a soft threshold must be met."),
-  evictionMinimumReclaim: later("map[string]string", "How much an eviction must free."),
-  imageGCHighThresholdPercent: later("integer", "Disk usage at which unused images are removed."),
-  imageGCLowThresholdPercent: later("integer", "Disk usage down to which images are removed."),
-  imageMinimumGCAge: later("Duration", "Least age of an unused image that is removed."),
-  containerLogMaxSize: later("Quantity", "Size at which a container's log is rotated."),
-  containerLogMaxFiles: later("integer", "Most log files of one container."),
-  registryPullQPS: later("integer", "Most image pulls per second."),
-  registryBurst: later("integer", "Most image pulls at once."),
-  serializeImagePulls: later("boolean", "Whether images are pulled one after the other."),
-  maxParallelImagePulls: later("integer", "Most image pulls in parallel."),
-  cgroupsPerQOS: later("boolean", "Whether each QoS class has a cgroup of its own."),
-  shutdownGracePeriod: later("Duration", "Grace period of pods when the node shuts down."),
-  shutdownGracePeriodCriticalPods: later("Duration", "Part of it that critical pods get."),
   podCIDR: later("string", "Address range of pods."),
-  registryAuthFile: later("string", "Credentials for registries."),
 };
 
 export const AGENT_CONFIGURATION = objectType(
   "AgentConfiguration",
   {
     ...NODE,
+    ...MANIFEST_URL_FIELDS,
     ...PODS,
+    ...IMAGE_FIELDS,
+    ...CGROUPS,
+    ...GARBAGE,
+    ...EVICTION,
+    ...LOGS,
+    ...SHUTDOWN,
     mqtt: fieldOf(MQTT)({ about: "Connection to an MQTT broker. Default: none." }),
     ...LATER,
   },
-  { check: (fields, node) => checkClaimRoot(fields, node) },
+  {
+    check: (fields, node) => {
+      checkManifestUrl(fields, node);
+      checkClaimRoot(fields, node);
+      checkImages(fields, node);
+      checkCgroups(fields, node);
+      checkGarbage(fields, node);
+      checkEviction(fields, node);
+      checkShutdown(fields, node);
+    },
+  },
 );
-type Fields = Decoded<typeof AGENT_CONFIGURATION>;
+/** As a file has them, with the defaults of single fields. Durations in milliseconds. */
+export type ConfigFields = Decoded<typeof AGENT_CONFIGURATION>;
 
 function later(type: string, about: string): Field<never> {
   return unread(type, about, NOT_YET);
-}
-
-function reserved(whom: string): Field<ResourceList> {
-  return map(quantity, {
-    about: `Amounts of cpu, memory and ephemeral-storage that are kept from pods, for ${whom}.`,
-    key: (resource) =>
-      RESERVABLE.includes(resource)
-        ? undefined
-        : `must be one of ${RESERVABLE.join(", ")}: nothing else can be reserved`,
-    schema: { propertyNames: { enum: RESERVABLE } },
-  });
 }
 
 function priorityClassError(name: string): Message | undefined {
@@ -231,8 +194,8 @@ function priorityClassError(name: string): Message | undefined {
 }
 
 /** With the defaults that depend on other fields. */
-function complete({ apiVersion: _version, kind: _kind, ...fields }: Fields) {
-  const { crashLoopBackOff, nodeStatusReportFrequency, mqtt, ...rest } = fields;
+function complete({ apiVersion: _version, kind: _kind, ...fields }: ConfigFields) {
+  const { crashLoopBackOff, nodeStatusReportFrequency, mqtt, ...rest } = withoutGarbage(fields);
   const metered = mqtt?.profile === "metered" ? METERED_DEFAULTS : undefined;
   return {
     ...rest,
@@ -244,9 +207,24 @@ function complete({ apiVersion: _version, kind: _kind, ...fields }: Fields) {
     clusterDomain: withoutLastDot(fields.clusterDomain),
     allowedUnsafeSysctls: [...new Set(fields.allowedUnsafeSysctls)],
     claimRoot: fields.claimRoot ?? claimRootIn(fields.stateDir),
+    pullLimits: pullLimits(fields),
+    ...garbagePolicies(fields),
     ...mqttField(mqtt),
   };
 }
+
+function withoutGarbage(fields: ConfigFields) {
+  const {
+    imageGCHighThresholdPercent: _high,
+    imageGCLowThresholdPercent: _low,
+    imageMinimumGCAge: _least,
+    imageMaximumGCAge: _most,
+    containerGC: _containers,
+    ...rest
+  } = fields;
+  return rest;
+}
+
 /** Complete with defaults. Durations in milliseconds; without `mqtt.url` there is no `mqtt`. */
 export type AgentConfig = ReturnType<typeof complete>;
 
@@ -257,11 +235,19 @@ function withoutLastDot(name: string): string {
 /** A parsed configuration file as the agent's configuration; undefined or null = an empty file. */
 export function decodeConfig(
   document: unknown,
-  { locate }: Pick<ReadOptions, "locate"> = {},
+  options: Pick<ReadOptions, "locate"> = {},
 ): Result<AgentConfig> {
+  const read = readConfigFields(document, options);
+  return read.ok ? ok(complete(read.value), read.warnings) : read;
+}
+
+/** The same without the defaults that depend on other fields. */
+export function readConfigFields(
+  document: unknown,
+  { locate }: Pick<ReadOptions, "locate"> = {},
+): Result<ConfigFields> {
   const read = readValue(AGENT_CONFIGURATION, document, { locate });
-  if (!read.ok) return failed(read.errors.map(withOtherPlace));
-  return ok(complete(read.value), read.warnings);
+  return read.ok ? read : failed(read.errors.map(withOtherPlace));
 }
 
 /** An unknown field may be one of another place, such as `mqtt.url` without `mqtt`. */

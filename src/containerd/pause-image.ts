@@ -27,6 +27,10 @@ interface EnsurePauseImageOptions {
   readonly signal?: AbortSignal;
 }
 
+interface ImageLook {
+  readonly cri: Pick<CriClient, "imageStatus">;
+}
+
 interface BringPauseImageOptions extends EnsurePauseImageOptions {
   readonly random: Random;
   readonly log: Logger;
@@ -58,16 +62,25 @@ export async function bringPauseImage(options: BringPauseImageOptions): Promise<
 export async function ensurePauseImage(
   options: EnsurePauseImageOptions,
 ): Promise<PauseImageOutcome> {
-  const { cri, channel, signal } = options;
+  const { cri, signal } = options;
   const { info } = await cri.status({ verbose: true, signal });
   const image = sandboxImageName(info);
   if (image === undefined) return { type: "NameUnknown" };
   if ((await cri.imageStatus({ image }, { signal })) !== undefined)
     return { type: "Present", image };
-  const name = normalizedImageName(image);
-  await importImage({ name, ...pauseImage(options.architecture) }, channel, signal);
-  await untilSeen(image, options);
+  await importPauseImage(image, options);
   return { type: "Imported", image };
+}
+
+/** Also over an existing image. Throws CriError, or AgentError `PauseImageNotSeen`. */
+export async function importPauseImage(
+  image: string,
+  options: Omit<EnsurePauseImageOptions, "cri"> & ImageLook,
+): Promise<void> {
+  const { channel, architecture, signal } = options;
+  const name = normalizedImageName(image);
+  await importImage({ name, ...pauseImage(architecture) }, channel, signal);
+  await untilSeen(image, options);
 }
 
 /** The embedded program as layers and config of an image. */
@@ -86,7 +99,10 @@ export function pauseProgram(architecture: Architecture): Uint8Array {
 }
 
 // The CRI plugin learns of an image through containerd's events, shortly after it was stored.
-async function untilSeen(image: string, options: EnsurePauseImageOptions): Promise<void> {
+async function untilSeen(
+  image: string,
+  options: Pick<EnsurePauseImageOptions, "clock" | "signal"> & ImageLook,
+): Promise<void> {
   const { cri, clock, signal } = options;
   const end = clock.monotonic() + SEEN_MS;
   for (let wait = FIRST_LOOK_MS; clock.monotonic() <= end; wait *= 2) {

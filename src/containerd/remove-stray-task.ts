@@ -9,6 +9,7 @@ import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "..
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { CallOptions, GrpcChannel } from "../cri/grpc-connection.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
+import { sandboxImageClient, type ImportPause } from "./sandbox-image-client.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";
 
@@ -18,11 +19,15 @@ const CALL_MS = 10_000;
 interface StrayTaskClientOptions extends GrpcCriClientOptions {
   /** To the same containerd; another runtime rejects its calls, and no task is deleted. */
   readonly channel: GrpcChannel;
+  /** Absent = a sandbox whose image is missing fails. */
+  readonly importPause?: ImportPause;
 }
 
 /** Throws AgentError `InvalidEndpoint`. */
-export function strayTaskClient({ channel, ...options }: StrayTaskClientOptions): GrpcCriClient {
-  const cri = grpcCriClient(options);
+export function strayTaskClient(options: StrayTaskClientOptions): GrpcCriClient {
+  const { channel, importPause } = options;
+  const plain = grpcCriClient(options);
+  const cri = importPause === undefined ? plain : sandboxImageClient(plain, importPause);
 
   /** Tries once more after the tasks of `containers` are deleted, if the removal was refused because of a task. */
   async function remove(

@@ -24,7 +24,12 @@ import {
   type PodSandboxStatsFilterSchema,
   type SecurityProfileSchema,
 } from "./gen/runtime/v1/api_pb.ts";
-import { GrpcChannel, ignoreNotFound, type CallOptions } from "./grpc-connection.ts";
+import {
+  GrpcChannel,
+  ignoreNotFound,
+  type CallOptions,
+  type CallSettings,
+} from "./grpc-connection.ts";
 
 /** Plain objects with every field optional; a message of the same type is accepted too. */
 export type PodSandboxConfigInit = MessageInitShape<typeof PodSandboxConfigSchema>;
@@ -296,7 +301,7 @@ function imageCalls(channel: GrpcChannel) {
     imageStatus: (image: ImageSpecInit, options?: CallOptions) =>
       fieldOf(channel.unary(method.imageStatus, { image }, within(options)), "image"),
     /** The reference (digest or id) of the pulled image. No deadline of its own: give a signal. */
-    pullImage: (args: PullImageArgs, options?: CallOptions) =>
+    pullImage: (args: PullImageArgs, options?: CallSettings) =>
       fieldOf(channel.unary(method.pullImage, args, options), "imageRef"),
     /** A missing image counts as removed. */
     removeImage: (image: ImageSpecInit, options?: CallOptions) =>

@@ -50,6 +50,12 @@ const CHANNEL_OPTIONS = {
   "grpc.use_local_subchannel_pool": 1,
 } as const;
 
+/** Dispose it to end the stream. */
+export interface Conversation<I extends DescMessage, O extends DescMessage> extends Disposable {
+  /** Only after the answer to the request before. Throws CriError. */
+  ask(request: MessageInitShape<I>): Promise<MessageShape<O>>;
+}
+
 /** One connection to one socket; connects at the first call and reconnects after every loss. */
 export class GrpcChannel implements Disposable {
   readonly endpoint: string;
@@ -143,6 +149,34 @@ export class GrpcChannel implements Disposable {
     }
   }
 
+  /** Opens a two-way stream of requests that are answered one by one; `timeoutMs` is for each answer. */
+  converse<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+    settings: CallSettings = {},
+  ): Conversation<I, O> {
+    const call = this.#client.makeBidiStreamRequest(...wire(method), metadataOf(settings));
+    call.on("error", () => undefined);
+    const answers = (call as AsyncIterable<MessageShape<O>>)[Symbol.asyncIterator]();
+    return {
+      ask: async (request) => {
+        using limit = this.#limit(method, settings);
+        limit.onEnd(() => call.cancel());
+        try {
+          call.write(create(method.input, request));
+          const answer = await answers.next();
+          if (answer.done === true) throw new Error("the stream ended without an answer");
+          return answer.value;
+        } catch (thrown) {
+          throw limit.explain(thrown);
+        }
+      },
+      [Symbol.dispose]: () => {
+        call.end();
+        call.cancel();
+      },
+    };
+  }
+
   [Symbol.dispose](): void {
     this.#client.close();
   }
@@ -224,7 +258,7 @@ function wire<I extends DescMessage, O extends DescMessage>(
 ] {
   return [
     `/${method.parent.typeName}/${method.name}`,
-    (message) => Buffer.from(toBinary(method.input, message)),
+    (message) => viewOf(toBinary(method.input, message)),
     (bytes) => fromBinary(method.output, bytes),
   ];
 }
@@ -233,4 +267,9 @@ function metadataOf({ headers = {} }: CallSettings): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   return metadata;
+}
+
+/** Without a copy. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../api/resource/duration.ts";
-import type { Flag, Flags } from "../cli/flags.ts";
+import { durationOf, type Flag, type Flags } from "../cli/flags.ts";
 
 export const BROKER_FLAGS: Flags = {
   "--url <url>": "the broker: mqtt://, mqtts://, ws:// or wss://",
@@ -54,12 +54,6 @@ export function timeoutFlag(fallback: string, description: string): Flags {
 /** The value is a list, written with commas. */
 export function listFlag(description: string, byDefault?: readonly string[]): Flag {
   return { description, parse: listOf, default: byDefault };
-}
-
-function durationOf(written: string): number {
-  const ms = parseDuration(/^\d+$/.test(written) ? `${written}s` : written);
-  if (ms !== undefined && ms > 0) return ms;
-  throw new InvalidArgumentError("It must be a duration such as 90s or 10m.");
 }
 
 export function wholeNumber(written: string): number {

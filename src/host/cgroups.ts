@@ -93,6 +93,11 @@ export interface Cgroups {
     values: readonly CgroupValue[],
     options: { readonly make: boolean },
   ): readonly CgroupFailure[];
+  /**
+   * How many processes in the cgroup at `path` the OOM killer has ended; undefined if the kernel does not count them or
+   * there is no such cgroup. Never throws.
+   */
+  oomKills(path: string): number | undefined;
 }
 
 /** `root` = "/" except in tests. */
@@ -113,7 +118,22 @@ export function realCgroups(root = "/"): Cgroups {
         ...usable.flatMap((value) => writeValue(facts, path, value)),
       ];
     },
+    oomKills: (path) => readOomKills(facts, path),
   };
+}
+
+function readOomKills({ version, mountPoint }: CgroupFacts, path: string): number | undefined {
+  const file =
+    version === 2
+      ? join(mountPoint, path, "memory.events")
+      : join(mountPoint, "memory", path, "memory.oom_control");
+  try {
+    const count = /^oom_kill (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1];
+    return count === undefined ? undefined : Number(count);
+  } catch {
+    // The runtime has removed it, or it is of another class.
+    return undefined;
+  }
 }
 
 /** Failures show when the values are written. */

@@ -2,6 +2,7 @@
 
 import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
 import type { HangableMount } from "./mount-table.ts";
+import type { TreeUsage } from "./tree/walk-tree.ts";
 import type { ShareOptions } from "./tree/fs-group.ts";
 
 /** The result of lstat; times in ms. */
@@ -84,6 +85,8 @@ export interface Files extends PlainFiles {
   emptyLargeTree(path: string): Generator<void, void>;
   /** Bytes on disk of a tree, walked in the same way. */
   diskUsage(path: string): number;
+  /** The same with the number of inodes, in steps of some ms; nothing of a path that does not exist. */
+  treeUsage(path: string): Generator<void, TreeUsage>;
   /** Hints until disposed; never throws (no watch possible = no hints). */
   watch(directory: string, onHint: (hint: DirectoryHint) => void): DirectoryWatch;
 }

@@ -20,6 +20,8 @@ export interface MachineFacts {
   readonly machineId: string;
   /** Of the board: device tree on ARM, DMI on PCs. Readable by root only on PCs. */
   readonly serial: string;
+  /** Of the hardware: DMI on PCs, the hypervisor's on virtual machines; else the machine ID, as in the kubelet. */
+  readonly systemUuid: string;
   /** Of the first physical network interface by name, lower case. */
   readonly mac: string;
   /** CPUs this process may use. */
@@ -29,6 +31,8 @@ export interface MachineFacts {
   readonly hugePages: Readonly<Record<string, number>>;
   /** Of the file system that holds the agent's state; absent = unknown. */
   readonly storageBytes?: number;
+  /** Processes and threads that the kernel allows; absent = unknown. */
+  readonly maxPids?: number;
   /** Whether the kernel enforces AppArmor profiles. */
   readonly hasAppArmor: boolean;
   readonly kernelVersion: string;
@@ -38,7 +42,7 @@ export interface MachineFacts {
   readonly architecture: Architecture;
 }
 
-interface DiskFacts {
+export interface DiskFacts {
   readonly capacityBytes: number;
   /** Left for unprivileged users, as `df` prints it. */
   readonly availableBytes: number;
@@ -51,10 +55,12 @@ export function readMachineFacts(root = "/"): MachineFacts {
     hostname: text("proc/sys/kernel/hostname"),
     machineId: text("etc/machine-id"),
     serial: boardSerial(text),
+    systemUuid: systemUuid(text),
     mac: firstMac(root),
     cpus: availableParallelism(),
     memoryBytes: Number(/^MemTotal:\s+(\d+) kB$/m.exec(text("proc/meminfo"))?.[1] ?? 0) * 1024,
     hugePages: hugePages(root),
+    ...maxPids(text),
     hasAppArmor: text("sys/module/apparmor/parameters/enabled") === "Y",
     kernelVersion: text("proc/sys/kernel/osrelease"),
     osImage:
@@ -112,6 +118,16 @@ function boardSerial(text: (path: string) => string): string {
   return candidates.find(isRealSerial) ?? "";
 }
 
+function systemUuid(text: (path: string) => string): string {
+  const candidates = [
+    "sys/class/dmi/id/product_uuid",
+    "proc/device-tree/system-id",
+    "proc/device-tree/vm,uuid",
+    "etc/machine-id",
+  ];
+  return candidates.map(text).find((uuid) => uuid !== "") ?? "";
+}
+
 /** Boards without a serial number report a placeholder or zeros. */
 function isRealSerial(serial: string): boolean {
   if (/^[0\s.-]*$/.test(serial)) return false;
@@ -158,11 +174,18 @@ function prettyName(osRelease: string): string | undefined {
 }
 
 /** Without the NUL of the device tree and white space around; "" when it cannot be read. */
-function readText(path: string): string {
+export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8").replaceAll("\0", "").trim();
   } catch {
     // Absent on this kind of machine, or readable by root only.
     return "";
   }
+}
+
+/** kubelet: pidlimit.Stats */
+function maxPids(text: (path: string) => string): Pick<MachineFacts, "maxPids"> {
+  const limits = ["pid_max", "threads-max"].map((name) => Number(text(`proc/sys/kernel/${name}`)));
+  const known = limits.filter((limit) => limit > 0);
+  return known.length === 0 ? {} : { maxPids: Math.min(...known) };
 }

@@ -34,7 +34,7 @@ import {
   reach,
 } from "./tree/open-beneath.ts";
 import { closing } from "./tree/directory-fd.ts";
-import { diskUsage } from "./tree/walk-tree.ts";
+import { diskUsage, treeUsage, type TreeUsage } from "./tree/walk-tree.ts";
 import type { FileKind } from "../lib/plain-files.ts";
 import type { FileInfo, Files } from "./files.ts";
 import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
@@ -87,6 +87,7 @@ export function realFiles(): Files {
     shareLargeTree: attemptInSteps("give to a group", shareLargeTree),
     emptyLargeTree: attemptInSteps("remove", emptyLargeTree),
     diskUsage: attempt("measure", diskUsage),
+    treeUsage: attemptInSteps("measure", usageIfAny),
     watch: watchDirectory,
   };
 }
@@ -123,6 +124,11 @@ function attemptInSteps<Rest extends readonly unknown[], T>(
 function fileError(what: string, path: string, cause: unknown): AgentError {
   const message = `cannot ${what} ${path}: ${messageOf(cause)}`;
   return new AgentError({ reason: "FileError", message, cause });
+}
+
+function* usageIfAny(path: string): Generator<void, TreeUsage> {
+  if (infoOf(path, lstatSync, NOTHING_THERE)?.kind !== "directory") return { bytes: 0, inodes: 0 };
+  return yield* treeUsage(path);
 }
 
 function list(directory: string): readonly FileInfo[] {

@@ -16,6 +16,10 @@ export function pulling(image: string): EventContent {
   return normal("Pulling", `Pulling image "${image}"`);
 }
 
+export function pullingBytes(image: string, bytes: string): EventContent {
+  return normal("Pulling", `Pulling image "${image}": ${bytes}`);
+}
+
 export function pulled(image: string, { ms, waitedMs, size }: PullFacts): EventContent {
   const took = `${goDuration(Math.min(ms, waitedMs))} (${goDuration(waitedMs)} including waiting)`;
   const bytes = size === undefined ? "" : ` Image size: ${size} bytes.`;

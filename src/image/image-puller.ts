@@ -2,22 +2,47 @@
 // kubelet: EnsureImageExists
 
 import type { EventContent } from "../api/v1/events.ts";
+import type { PullLimits } from "../config/image-config.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
+import type { PullMeter } from "../containerd/measure-pull.ts";
+import type { CallHeaders } from "../containerd/pull-edge.ts";
+import { CriError } from "../cri/cri-error.ts";
+import type { CallSettings } from "../cri/grpc-connection.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { Limiter } from "../lib/concurrency-limit.ts";
 import { jitter } from "../lib/random.ts";
 import type { LocalImage } from "../runtime/cri-config/security-context.ts";
-import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";
+import {
+  alreadyPresent,
+  pulled,
+  pullFailed,
+  pulling,
+  pullingBytes,
+  refused,
+} from "./image-events.ts";
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
-import type { PullCredentials } from "./pull-secrets.ts";
+import type { PullCredentials } from "./keyring.ts";
+import { backingOff, neverPull, pullError } from "./pull-errors.ts";
 import { pullFailure, type PullFailure } from "./pull-failure.ts";
+import { bytesText, type ImageBytes, type PullBoard } from "./pull-progress.ts";
+import { PullTurns } from "./pull-turns.ts";
+import type { PullCalls } from "./gc/image-usage.ts";
 import { SharedCalls } from "./shared-calls.ts";
+import { watchPull } from "./watch-pull.ts";
 import type { PullPolicy } from "../api/v1/image.ts";
 
-export type ImagePullerOptions = Pick<Edges, "cri" | "clock" | "random" | "log">;
+export interface ImagePullerOptions extends Pick<Edges, "clock" | "random" | "log" | "pulls"> {
+  readonly cri: PullCalls;
+  readonly limits: PullLimits;
+  readonly board: PullBoard;
+}
+
+/** Resolves to whether the image has come from an archive; never rejects. */
+interface BringImage {
+  bring(reference: ImageReference, signal: AbortSignal): Promise<boolean>;
+}
 
 export interface EnsuredImage extends LocalImage {
   /** `LocalInstead`: the registry could not be reached, so the local image is used. */
@@ -28,17 +53,31 @@ export interface EnsureOptions {
   readonly signal: AbortSignal;
   /** No local image is used while the registry cannot be reached. */
   readonly isStrict?: boolean;
-  /** Pulls for pods of files have places, back-off and pulls of their own: those of documents do not delay them. */
+  /** Pulls for pods of files have places and back-off of their own: those of documents do not delay them. */
   readonly isOfFile?: boolean;
+  /** By a person who waits: no back-off. */
+  readonly isOrdered?: boolean;
   /** Called for each event, also by every caller that shares a pull. Must not throw. */
   readonly record?: (event: EventContent) => void;
-  /** Credentials for the registry, looked up before a pull and tried in turn; none = anonymous. */
-  readonly credentials?: (reference: ImageReference) => readonly PullCredentials[];
+  /** Credentials for the registry, looked up before a pull; absent = anonymous. */
+  readonly access?: (reference: ImageReference) => PullAccess;
 }
+
+/** How a pull proves itself. Contains credentials: it must never be logged or stored. */
+export interface PullAccess {
+  /** Pulls with equal keys are shared, and wait for one back-off. "" = anonymous. */
+  readonly key: string;
+  /** Tried in turn; none = anonymous. */
+  list(signal: AbortSignal): AsyncIterable<PullCredentials>;
+  /** The registry has refused all of them. */
+  refused?(): void;
+}
+
+const ANONYMOUS: PullAccess = { key: "", async *list() {} };
 
 const BACKOFF: BackoffPolicy = { initial: 10_000, max: 300_000, resetAfter: 600_000 };
 const BACKOFF_SPREAD = 0.1;
-const MAX_PARALLEL = 3;
+const FIRST_PROGRESS_MS = 30_000;
 
 /** The last failed pull of one image. */
 interface Failed {
@@ -46,6 +85,8 @@ interface Failed {
   readonly retryAt: Monotonic;
   readonly failure: PullFailure;
   readonly thrown: unknown;
+  /** Bytes of the image that were on the node; 0 = unknown. */
+  readonly arrived: number;
 }
 
 type FoundImage = Pick<Image, "id" | "size" | "uid" | "username">;
@@ -63,25 +104,26 @@ interface Wanted extends EnsureOptions {
   readonly image: string;
 }
 
+type PullSettings = CallSettings & { readonly signal: AbortSignal };
+
 /** One pull, shared by all callers with the same image and credentials. */
 interface Pull {
   /** Contains the credentials: it must never be logged or stored. */
   readonly key: string;
-  readonly credentials: readonly PullCredentials[];
+  readonly access: PullAccess;
 }
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #places = {
-    documents: new Limiter(MAX_PARALLEL),
-    files: new Limiter(MAX_PARALLEL),
-  };
+  readonly #turns: PullTurns;
   readonly #lookups = new SharedCalls<FoundImage | undefined>();
   readonly #pulls = new SharedCalls<DonePull>();
   readonly #failed = new Map<string, Failed>();
+  #archives: BringImage | undefined;
 
   constructor(options: ImagePullerOptions) {
     this.#options = options;
+    this.#turns = new PullTurns(options);
   }
 
   /**
@@ -100,6 +142,11 @@ export class ImagePuller {
     }
   }
 
+  /** From now on an image that is missing may come from an archive. */
+  useArchives(archives: BringImage | undefined): void {
+    this.#archives = archives;
+  }
+
   /** The image with this reference of the runtime, if it is on the node. Rejects with AgentError `ImageInspectError`. */
   async local(ref: string, signal: AbortSignal): Promise<EnsuredImage | undefined> {
     const local = await this.#look(ref, ref, { image: ref, signal });
@@ -107,7 +154,7 @@ export class ImagePuller {
   }
 
   async #ensure(wanted: Wanted, policy: PullPolicy): Promise<EnsuredImage> {
-    const local = await this.#look(wanted.reference.asked, wanted.key, wanted);
+    const local = await this.#lookOrBring(wanted);
     switch (policy) {
       case "Never":
         if (local === undefined) throw neverPull(wanted.image);
@@ -118,6 +165,15 @@ export class ImagePuller {
       case "Always":
         return this.#fetch(wanted, local);
     }
+  }
+
+  async #lookOrBring(wanted: Wanted): Promise<FoundImage | undefined> {
+    const { reference, key, signal } = wanted;
+    const local = await this.#look(reference.asked, key, wanted);
+    if (local !== undefined || this.#archives === undefined) return local;
+    if (!(await this.#archives.bring(reference, signal))) return undefined;
+    // A shared look may have begun before the import.
+    return this.#look(reference.asked, `${key} from an archive`, wanted);
   }
 
   async #look(
@@ -142,7 +198,8 @@ export class ImagePuller {
     const fallback = wanted.isStrict === true ? undefined : local;
     const start = clock.monotonic();
     const pull = pullOf(wanted);
-    const before = this.#failed.get(pull.key);
+    const failedKey = failedKeyOf(pull, wanted);
+    const before = wanted.isOrdered === true ? undefined : this.#failed.get(failedKey);
     if (before !== undefined && start < before.retryAt) {
       if (fallback !== undefined && before.failure === "Unreachable")
         return present(wanted, fallback, "LocalInstead");
@@ -150,8 +207,14 @@ export class ImagePuller {
     }
     record?.(pulling(image));
     let done: DonePull;
+    const ended = new AbortController();
+    void this.#reportProgress(wanted, ended.signal);
     try {
-      done = await this.#pulls.run(pull.key, signal, (shared) => this.#pull(wanted, pull, shared));
+      const pulling = this.#pulls.run(pull.key, signal, (shared) =>
+        this.#pull(wanted, pull, shared),
+      );
+      if (wanted.isOfFile === true) this.#turns.promote(pull.key);
+      done = await pulling;
     } catch (cause) {
       if (signal.aborted) throw cause;
       if (fallback !== undefined && pullFailure(cause) === "Unreachable") {
@@ -160,9 +223,22 @@ export class ImagePuller {
         record?.(pullFailed(image, cause));
         return present(wanted, fallback, "LocalInstead");
       }
-      throw pullError(image, cause, this.#failed.get(pull.key)?.retryAt);
+      throw pullError(image, cause, this.#failed.get(failedKey)?.retryAt);
+    } finally {
+      ended.abort();
     }
     return this.#pulled(wanted, done, clock.monotonic() - start);
+  }
+
+  /** An event for each pod, more and more seldom: the first after half a minute, the next after one, two, four … */
+  async #reportProgress({ image, record }: Wanted, ended: AbortSignal): Promise<void> {
+    const { clock, board } = this.#options;
+    for (let pause = FIRST_PROGRESS_MS; ; pause *= 2) {
+      await clock.sleep(pause, ended);
+      if (ended.aborted) return;
+      const bytes = board.of(image);
+      if (bytes !== undefined) record?.(pullingBytes(image, bytesText(bytes)));
+    }
   }
 
   /** Reads the user of the image, which is unknown before the pull. */
@@ -181,62 +257,121 @@ export class ImagePuller {
   }
 
   async #pull(
-    { reference, image, isOfFile = false }: Wanted,
-    { key, credentials }: Pull,
+    { key: image, reference, isOfFile = false }: Wanted,
+    pull: Pull,
     signal: AbortSignal,
   ): Promise<DonePull> {
-    const { clock, log } = this.#options;
-    const places = isOfFile ? this.#places.files : this.#places.documents;
-    return places.run(async () => {
-      signal.throwIfAborted();
-      const start = clock.monotonic();
-      log.info("pulling image", { image });
-      try {
-        const imageRef = await this.#pullAs(credentials, reference.asked, signal);
-        this.#failed.delete(key);
-        const ms = Math.round(clock.monotonic() - start);
-        log.info("pulled image", { image, imageRef, ms });
-        return { imageRef, ms };
-      } catch (thrown) {
-        if (!signal.aborted) this.#remember(key, thrown);
-        throw thrown;
-      }
-    });
-  }
-
-  /** Tries all credentials; the last refusal counts. Other credentials do not help if the registry cannot be reached. */
-  async #pullAs(
-    [first, ...more]: readonly PullCredentials[],
-    image: string,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const auth = first === undefined ? {} : { auth: first };
+    const { clock, log, pulls, board } = this.#options;
+    using turn = await this.#turns.take({ key: pull.key, image, isOfFile }, signal);
+    const start = clock.monotonic();
+    const meter = pulls.measure(reference);
+    log.info("pulling image", { image: reference.asked });
+    let isOver = true;
     try {
-      return await this.#options.cri.pullImage({ image: { image }, ...auth }, { signal });
-    } catch (error) {
-      const isRefusal = ["Denied", "NotFound"].includes(pullFailure(error));
-      if (more.length === 0 || !isRefusal || signal.aborted) throw error;
-      return this.#pullAs(more, image, signal);
+      const headers = await this.#keep(image, signal);
+      const onBytes = (bytes: ImageBytes): void => board.set(image, bytes);
+      const imageRef = await watchPull(
+        (limited) => this.#pullAs(pull.access, reference.asked, { headers, signal: limited }),
+        { clock, signal, meter, onBytes },
+      );
+      for (const lane of LANES) this.#failed.delete(failedKeyOf(pull, lane));
+      const ms = Math.round(clock.monotonic() - start);
+      log.info("pulled image", { image: reference.asked, imageRef, ms });
+      return { imageRef, ms };
+    } catch (thrown) {
+      isOver = signal.aborted;
+      if (isOver) throw thrown;
+      const arrived = await arrivedBytes(meter, signal);
+      // A failure for a pod of a file counts for all, one for a document's only for those of documents.
+      const lanes = LANES.filter((lane) => turn.isOfFile || !lane.isOfFile);
+      for (const lane of lanes) this.#remember(failedKeyOf(pull, lane), thrown, arrived);
+      throw thrown;
+    } finally {
+      board.delete(image);
+      // Before the next pull of this image may begin.
+      if (isOver) await this.#forget(image);
     }
   }
 
-  #remember(key: string, thrown: unknown): void {
+  /** Without it the pull begins anew each time. */
+  async #keep(image: string, signal: AbortSignal): Promise<CallHeaders> {
+    const { pulls, log } = this.#options;
+    try {
+      return await pulls.keep(image, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const facts = { image, error: messageOf(error) };
+      log.warn("if this pull fails, the next one begins anew", facts);
+      return {};
+    }
+  }
+
+  async #forget(image: string): Promise<void> {
+    const { pulls, log } = this.#options;
+    try {
+      await pulls.forget(image);
+    } catch (error) {
+      // The runtime forgets it by itself.
+      const facts = { image, error: messageOf(error) };
+      log.debug("what has arrived of an image is kept for a day", facts);
+    }
+  }
+
+  /** Tries all credentials; the last refusal counts. Other credentials do not help if the registry cannot be reached. */
+  async #pullAs(access: PullAccess, image: string, settings: PullSettings): Promise<string> {
+    const { cri } = this.#options;
+    const { signal } = settings;
+    let refusal: CriError | undefined;
+    for await (const auth of access.list(signal)) {
+      try {
+        return await cri.pullImage({ image: { image }, auth }, settings);
+      } catch (error) {
+        const isRefusal = ["Denied", "NotFound"].includes(pullFailure(error));
+        if (!(error instanceof CriError) || !isRefusal || signal.aborted) throw error;
+        refusal = error;
+      }
+    }
+    if (refusal === undefined) return cri.pullImage({ image: { image } }, settings);
+    access.refused?.();
+    throw refusal;
+  }
+
+  #remember(key: string, thrown: unknown, arrived: number): void {
     const failure = pullFailure(thrown);
     // A failure of the runtime proves nothing about the image.
     if (failure === "Runtime") return;
     const now = this.#options.clock.monotonic();
     for (const [other, { backoff }] of this.#failed)
       if (now - backoff.at > BACKOFF.resetAfter) this.#failed.delete(other);
-    const backoff = nextBackoff(this.#failed.get(key)?.backoff, now, BACKOFF);
+    const before = this.#failed.get(key);
+    // A line that breaks again and again brings the image piece by piece.
+    const hasMoved = before !== undefined && arrived > before.arrived;
+    const backoff = nextBackoff(hasMoved ? undefined : before?.backoff, now, BACKOFF);
     const retryAt = now + jitter(this.#options.random, backoff.delay, BACKOFF_SPREAD);
-    this.#failed.set(key, { backoff, retryAt, failure, thrown });
+    this.#failed.set(key, { backoff, retryAt, failure, thrown, arrived });
   }
 }
 
-function pullOf({ key, reference, credentials, isOfFile = false }: Wanted): Pull {
-  const fitting = credentials?.(reference) ?? [];
-  const suffix = fitting.length === 0 ? "" : ` ${JSON.stringify(fitting)}`;
-  return { key: `${isOfFile ? "file " : ""}${key}${suffix}`, credentials: fitting };
+/** 0 = unknown. */
+async function arrivedBytes(meter: PullMeter, signal: AbortSignal): Promise<number> {
+  try {
+    return (await meter.read(signal))?.bytes?.done ?? 0;
+  } catch {
+    // The failure of the pull itself is what counts.
+    return 0;
+  }
+}
+
+const LANES = [{ isOfFile: true }, { isOfFile: false }] as const;
+
+function pullOf({ key, reference, access }: Wanted): Pull {
+  const found = access?.(reference) ?? ANONYMOUS;
+  return { key: found.key === "" ? key : `${key} ${found.key}`, access: found };
+}
+
+/** Of the back-off: other credentials begin anew. */
+function failedKeyOf({ key }: Pull, { isOfFile = false }: Pick<EnsureOptions, "isOfFile">): string {
+  return isOfFile ? `file ${key}` : key;
 }
 
 function present(
@@ -255,29 +390,4 @@ function ensured(
 ): EnsuredImage {
   const numeric = uid === undefined ? {} : { uid: Number(uid.value) };
   return { ref, username, how, ...numeric };
-}
-
-function neverPull(image: string): AgentError {
-  return new AgentError({
-    reason: "ErrImageNeverPull",
-    message: `image "${image}" is not on this node and imagePullPolicy Never forbids pulling it`,
-  });
-}
-
-function backingOff(image: string, { retryAt, thrown: cause }: Failed): AgentError {
-  return new AgentError({
-    reason: "ImagePullBackOff",
-    message: `back-off pulling image "${image}": ${messageOf(cause)}`,
-    cause,
-    retryAt,
-  });
-}
-
-function pullError(image: string, cause: unknown, retryAt: Monotonic | undefined): AgentError {
-  return new AgentError({
-    reason: "ErrImagePull",
-    message: `cannot pull image "${image}": ${messageOf(cause)}`,
-    cause,
-    retryAt,
-  });
 }

@@ -5,6 +5,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Failure } from "../api/pod/rollout.ts";
+import { inTenths, PullBoard, type ImageBytes } from "./pull-progress.ts";
 import { pullFailure } from "./pull-failure.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
@@ -26,10 +27,14 @@ const REMEMBERED = 500;
 
 export class ImageLedger {
   readonly #now: () => Monotonic;
+  /** How far the pulls are that run now. */
+  readonly pulls: PullBoard;
   readonly #byPod = new Map<PodUID, Map<string, Outcome>>();
 
-  constructor(now: () => Monotonic) {
+  /** `onStep`: a pull has come a tenth further, or has ended. */
+  constructor(now: () => Monotonic, onStep: () => void = () => undefined) {
     this.#now = now;
+    this.pulls = new PullBoard(onStep);
   }
 
   here(uid: PodUID, image: string): void {
@@ -73,18 +78,27 @@ export class ImageLedger {
   }
 }
 
-/** Counts the images of these pods; an image that a container of the pod was made of is here. */
+/** Counts the images of these pods, and the bytes of those that are pulled now; an image that a container of the pod was made of is here. */
 export function imageProgress(
   wanted: readonly DesiredPod[],
-  ledger: Pick<ImageLedger, "isHere">,
+  ledger: Pick<ImageLedger, "isHere" | "pulls">,
   observed: (uid: PodUID) => ObservedPod | undefined,
 ): ImageProgress {
+  const pulled = new Map<string, ImageBytes>();
   const all = wanted.flatMap(({ uid, pod }) => {
     const names = new Set(allContainers(pod.spec).map(({ image }) => image));
     const used = new Set(observed(uid)?.containers.map(({ image }) => image));
-    return [...names].map((image) => used.has(image) || ledger.isHere(uid, image));
+    return [...names].map((image) => {
+      const bytes = ledger.pulls.of(image);
+      if (bytes !== undefined) pulled.set(image, inTenths(bytes));
+      return used.has(image) || ledger.isHere(uid, image);
+    });
   });
-  return { images: all.length, imagesDone: all.filter((isHere) => isHere).length };
+  const progress = { images: all.length, imagesDone: all.filter((isHere) => isHere).length };
+  if (pulled.size === 0) return progress;
+  const sum = (of: (bytes: ImageBytes) => number): number =>
+    Math.round([...pulled.values()].reduce((total, bytes) => total + of(bytes), 0));
+  return { ...progress, bytes: sum(({ total }) => total), bytesDone: sum(({ done }) => done) };
 }
 
 function outcomeOf(thrown: unknown, at: Monotonic): Outcome {

@@ -1,6 +1,7 @@
-// Performs: JSON lines for operators: constant message, facts as fields, identical errors rate-limited.
+// Performs: JSON lines for operators: constant message, facts as fields, identical errors rate-limited, and all lines too.
 
 import { rfc3339, type Clock } from "./clock.ts";
+import { takeToken, type TokenBucket, type TokenBucketPolicy } from "./token-bucket.ts";
 
 type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -21,7 +22,12 @@ interface LoggerOptions {
   readonly level: LogLevel;
   /** Receives whole lines, each ending in a newline. */
   readonly write: (line: string) => void;
+  /** How many lines; absent = all. */
+  readonly limit?: TokenBucketPolicy;
 }
+
+/** Of a whole agent: a start with all its pods fits; a flood is 17 MB a day, which journald can hold. */
+export const JOURNAL_LIMIT: TokenBucketPolicy = { burst: 2000, perSecond: 1 };
 
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 const REPEAT_MS = 60_000;
@@ -30,6 +36,28 @@ const REMEMBERED = 200;
 /** Identical warnings and errors within a minute are counted, not written. */
 export function createLogger(options: LoggerOptions): Logger {
   const seen = new Map<string, { until: number; suppressed: number }>();
+  const { clock, limit } = options;
+  let bucket: TokenBucket | undefined;
+  /** Lines left out since the last one. */
+  let unlogged = 0;
+
+  function write(level: LogLevel, message: string, fields: LogFields): void {
+    const head = { time: rfc3339(clock.now()), level, msg: message };
+    options.write(`${JSON.stringify({ ...head, ...fields })}\n`);
+  }
+
+  function hasRoom(): boolean {
+    if (limit === undefined) return true;
+    const taken = takeToken(bucket, clock.monotonic(), limit);
+    if (taken === undefined) {
+      unlogged += 1;
+      return false;
+    }
+    bucket = taken;
+    if (unlogged > 0) write("warn", "too many log lines; some were left out", { lines: unlogged });
+    unlogged = 0;
+    return true;
+  }
 
   function suppressed(level: LogLevel, message: string, fields: LogFields): number | undefined {
     if (RANK[level] < RANK.warn) return 0;
@@ -51,9 +79,7 @@ export function createLogger(options: LoggerOptions): Logger {
       const all = { ...bound, ...fields };
       const repeats = suppressed(level, message, all);
       if (repeats === undefined) return;
-      const head = { time: rfc3339(options.clock.now()), level, msg: message };
-      const line = repeats > 0 ? { ...head, ...all, repeated: repeats } : { ...head, ...all };
-      options.write(`${JSON.stringify(line)}\n`);
+      if (hasRoom()) write(level, message, repeats > 0 ? { ...all, repeated: repeats } : all);
     };
     return {
       debug: (message, fields) => log("debug", message, fields),

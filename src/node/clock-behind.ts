@@ -17,6 +17,14 @@ function behindConditions(now: number, floor: number): readonly NodeCondition[] 
   return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
 }
 
+/** True only while no time source has set the clock; then no condition says the contrary. */
+export function clockConditions(isSynchronised: boolean): readonly NodeCondition[] {
+  if (isSynchronised) return [];
+  const message =
+    "no time source has confirmed the clock since the boot; times that it shows may be wrong, and nothing is decided by them";
+  return [{ type: "ClockUntrusted", status: "True", reason: "NotSynchronised", message }];
+}
+
 /** Expired documents, if the clock is synchronised: then it is right, whatever was signed. Else a clock that is behind. */
 export function timeConditions(
   edges: Pick<Edges, "clock" | "clockSynchronised" | "clockFloor">,

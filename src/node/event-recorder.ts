@@ -10,6 +10,7 @@ import type {
   EventType,
   EventObject,
 } from "../api/v1/events.ts";
+import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/event-correlator.ts";
 import { EventUplink } from "../upstream/report/publish-events.ts";
@@ -70,6 +71,11 @@ export class EventRecorder implements Disposable {
     if (problem === undefined)
       this.#node("Normal", "RuntimeReady", "the container runtime answers again");
     else this.#node("Warning", "RuntimeNotResponding", `the container runtime: ${problem}`);
+  }
+
+  /** The board has a trouble that it did not have before. */
+  board({ reason, message }: NodeCondition): void {
+    this.#node("Warning", reason, message);
   }
 
   /** The broker refuses what is published on `topic`. */

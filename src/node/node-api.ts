@@ -2,15 +2,24 @@
 
 import { rfc3339 } from "../lib/clock.ts";
 import type { NodeEntry, NodeView } from "./node-view.ts";
-import type { V1Object } from "./v1-shape.ts";
+import type { NodeImage } from "../image/gc/image-keys.ts";
+import { containerImages } from "./node-only-status.ts";
+import { withoutUndefined } from "../lib/json.ts";
+import { list, map, type V1Object } from "./v1-shape.ts";
 
 /** Evaluated for every request. */
 export type ServerFacts = Omit<NodeView, "truth">;
 export type HoldFacts = Pick<NodeView, "changeHold">;
 export type TrustFacts = Pick<NodeView, "trust" | "resetTrust">;
+export type ShutdownFacts = Pick<NodeView, "shutdown" | "beginShutdown" | "cancelShutdown">;
 export type ObjectFacts = Pick<NodeView, "objects" | "removeClaimData">;
 
-export function v1Node({ name, labels, status, createdAt, mqttBytes }: NodeEntry): V1Object {
+/** `images`: of the node; none = unknown. */
+export function v1Node(
+  { name, labels, status, createdAt, ...more }: NodeEntry,
+  images: readonly NodeImage[] = [],
+): V1Object {
+  const { mqttBytes, cpuCelsius } = more;
   return {
     kind: "Node",
     apiVersion: "v1",
@@ -19,7 +28,19 @@ export function v1Node({ name, labels, status, createdAt, mqttBytes }: NodeEntry
       labels,
       ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
     },
-    status,
-    ...(mqttBytes === undefined ? {} : { metrics: { mqttBytes } }),
+    status: { ...v1Status(status), ...list("images", containerImages(images)) },
+    ...map("metrics", withoutUndefined({ mqttBytes, cpuCelsius })),
+  };
+}
+
+function v1Status({
+  runtimeHandlers = [],
+  volumesInUse = [],
+  ...status
+}: NodeEntry["status"]): V1Object {
+  return {
+    ...status,
+    ...list("runtimeHandlers", runtimeHandlers),
+    ...list("volumesInUse", volumesInUse),
   };
 }

@@ -10,7 +10,7 @@ import type { NodeInfo } from "../source/admission/admit-pod.ts";
 import { localLabels } from "../source/admission/node-affinity.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
-import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
+import { allocatableOf } from "../runtime/cgroup/node-allocatable.ts";
 
 export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;

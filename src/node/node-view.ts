@@ -7,10 +7,15 @@ import type { NodeCondition, NodeStatus, PodCondition } from "../api/v1/pod-stat
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan-workers.ts";
+import type { BoardWatch } from "./board-watch.ts";
 import type { EventEntry } from "./events-list.ts";
 import { type ObjectEntry, objectEntries } from "./object-list.ts";
+import { type NodeOnlyStatus, nodeOnlyStatus } from "./node-only-status.ts";
 import type { NotAdmitted } from "./not-admitted.ts";
+import type { NodeShutdown, ShutdownView } from "./shutdown.ts";
+import type { ShutdownState } from "./shutdown-state.ts";
 import type { PodEntry } from "./pod-list.ts";
+import type { ImageOrders } from "../image/gc/image-orders.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { ClaimName } from "../volume/claim-directory.ts";
@@ -23,9 +28,12 @@ import type { EventRecorder } from "./event-recorder.ts";
 import { redactStatus, type Redactor } from "./redact.ts";
 import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
+import type { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
+import { withPulls } from "../status/pull-shown.ts";
+import type { ImageLedger } from "../image/pull-results.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
 import type { FileSource } from "../source/file/file-source.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
@@ -46,6 +54,7 @@ export interface NodeViewOptions {
   /** The labels and groups that the fleet currently assigns. */
   readonly fleet: () => FleetFacts;
   readonly addresses: Pick<NodeAddresses, "hostIPs">;
+  readonly board: Pick<BoardWatch, "conditions" | "celsius">;
   readonly redactor: Pick<Redactor, "secrets">;
   readonly pods: Pods;
   readonly notAdmitted: Pick<NotAdmitted, "beside">;
@@ -54,6 +63,7 @@ export interface NodeViewOptions {
   readonly desired: Pick<DesiredPods, "state">;
   readonly rollouts: Pick<Rollouts, "statuses" | "withRollouts" | "health">;
   readonly holds: Pick<HoldRequests, "change">;
+  readonly images: Pick<ImageLedger, "pulls">;
   readonly claims: Pick<ClaimRemover, "remove">;
   readonly events: Pick<EventRecorder, "list">;
   readonly files: Pick<FileSource, "digest">;
@@ -62,6 +72,11 @@ export interface NodeViewOptions {
   readonly trust: Pick<Trust, "conditions" | "look" | "lastRejected" | "reset">;
   readonly upstream: Pick<UpstreamPort, "bytes" | "conditions">;
   readonly guard: Pick<StartGuard, "conditions">;
+  readonly cgroups: Pick<NodeCgroups, "conditions">;
+  readonly eviction: { conditions(): readonly NodeCondition[] };
+  readonly shutdown: Pick<NodeShutdown, "view" | "begin" | "cancel">;
+  readonly shutdownState: Pick<ShutdownState, "problems">;
+  readonly imageOrders: ImageOrders;
   /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
   readonly loop: { readonly hasApplied: boolean };
   /** Each returns the sentence for /healthz; undefined = healthy. */
@@ -78,9 +93,11 @@ export type GraceOutcome =
 export interface NodeEntry {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly status: NodeStatus;
+  readonly status: NodeStatus & Partial<NodeOnlyStatus>;
   /** Wall-clock milliseconds of the agent's first start on this node, if known. */
   readonly createdAt?: number;
+  /** Of the CPU, in degrees Celsius; absent = no sensor. */
+  readonly cpuCelsius?: number;
   /** MQTT packet bytes since the agent started, by purpose; absent = no MQTT. */
   readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
 }
@@ -100,13 +117,14 @@ export class NodeView {
 
   /** One per namespace/name: the running pod while a replacement waits, or has no room. */
   pods(): readonly PodEntry[] {
-    const { nodeName, notAdmitted, pods, redactor } = this.#options;
+    const { nodeName, notAdmitted, pods, redactor, images } = this.#options;
     const { workers, statuses } = pods;
     const secrets = redactor.secrets();
     const shown = workers.entries().flatMap(({ desired, ...more }) => {
       const known = statuses.status(desired.uid);
       if (known === undefined) return [];
-      const status = redactStatus(known, secrets);
+      const { pulls } = images;
+      const status = withPulls(redactStatus(known, secrets), desired.pod, pulls.textOf);
       const { pod, source, sourceRef, specHash } = desired;
       const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
       return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };
@@ -144,14 +162,24 @@ export class NodeView {
   }
 
   node(): NodeEntry {
-    const { nodeName, config, edges, upstream } = this.#options;
+    const { nodeName, config, edges, upstream, board, pods, runtime } = this.#options;
+    const running = pods.workers.desiredPods().map(({ pod }) => pod);
     const identity = edges.files.info(`${config.stateDir}/identity.json`);
     return {
       name: nodeName,
       labels: nodeLabels(this.#options),
-      status: this.#nodeStatus(),
-      ...withoutUndefined({ mqttBytes: upstream.bytes(), createdAt: identity?.mtimeMs }),
+      status: { ...this.#nodeStatus(), ...nodeOnlyStatus(runtime.features, running) },
+      ...withoutUndefined({
+        cpuCelsius: board.celsius(),
+        mqttBytes: upstream.bytes(),
+        createdAt: identity?.mtimeMs,
+      }),
     };
+  }
+
+  /** Of its images. */
+  get imageOrders(): ImageOrders {
+    return this.#options.imageOrders;
   }
 
   version(): { readonly version: string } {
@@ -191,6 +219,20 @@ export class NodeView {
     return this.#options.holds.change(verb, pod);
   }
 
+  shutdown(): ShutdownView {
+    return this.#options.shutdown.view();
+  }
+
+  /** Stops all pods, and starts none until it is cancelled or the machine has booted again. */
+  beginShutdown(): ShutdownView {
+    return this.#options.shutdown.begin();
+  }
+
+  /** Throws if the change cannot be stored. */
+  cancelShutdown(): ShutdownView {
+    return this.#options.shutdown.cancel();
+  }
+
   truth(): NodeTruth {
     const { pods, written, desired, documents, rollouts, files, redactor, loop } = this.#options;
     const secrets = redactor.secrets();
@@ -216,6 +258,8 @@ export class NodeView {
     if (known === undefined) return { desired, status: undefined };
     const status = redactStatus(known, secrets);
     const update = this.#updateCondition(desired);
+    // The same status as before is the same object: most pods have not changed since the last report.
+    if (pendingUpdate === undefined && update === undefined) return { desired, status };
     const conditions = withUpdateConditions(status.conditions, pendingUpdate, update);
     return { desired, status: { ...status, conditions } };
   }
@@ -228,7 +272,8 @@ export class NodeView {
 
   #nodeStatus(): NodeStatus {
     const { edges, version, config, runtime, addresses } = this.#options;
-    const { conditions, trust, documents, upstream, guard } = this.#options;
+    const { conditions, board, trust, documents, upstream, guard } = this.#options;
+    const { cgroups, eviction } = this.#options;
     const { machine, bootId } = edges;
     this.#status = nodeStatus({
       machine,
@@ -237,10 +282,13 @@ export class NodeView {
       runtime: runtimeOf(runtime),
       agentVersion: version,
       ...nodeRoom({ edges, config }),
-      problems: this.healthProblems(),
+      problems: [...this.healthProblems(), ...this.#options.shutdownState.problems()],
       extraConditions: [
+        ...eviction.conditions(),
         ...conditions,
+        ...board.conditions(),
         ...guard.conditions(),
+        ...cgroups.conditions(),
         ...trust.conditions(),
         ...timeConditions(edges, documents?.states() ?? []),
         ...upstream.conditions(),

@@ -10,6 +10,9 @@ import type { PodEntry } from "./pod-list.ts";
 
 type Entry = Omit<PodEntry, "nodeName">;
 
+/** The pod ran here, and the node has ended it. */
+const HAS_RUN: ReadonlySet<string> = new Set(["Evicted", "Terminated"]);
+
 export class NotAdmitted {
   readonly #clock: Clock;
   #entries: ReadonlyMap<PodUID, Entry> = new Map();
@@ -48,7 +51,7 @@ export class NotAdmitted {
         waiting: {},
         failed: true,
         podReason: code,
-        podMessage: `Pod was rejected: ${message}`,
+        podMessage: HAS_RUN.has(code) ? message : `Pod was rejected: ${message}`,
       },
       previous,
       now: this.#clock.now(),

@@ -11,7 +11,7 @@ import { jitter } from "../lib/random.ts";
 import type { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { PodCache } from "./pod-cache.ts";
 import { changedPods, RELIST_DEADLINE_MS, RELIST_MS } from "./relist.ts";
-import { RecentExits } from "./recent-exits.ts";
+import { KILLED_EXIT_CODE, RecentExits, RecentIds } from "./recent-exits.ts";
 
 interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly reader: RuntimeReader;
@@ -19,6 +19,10 @@ interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly onChange: (uid: PodUID) => void;
   /** The worker of a busy pod observes it when it is done. */
   readonly workers: { isBusy(uid: PodUID): boolean };
+  /** Asked right after the exit of a container that was killed. */
+  readonly oomKills: { has(uid: PodUID, container: string): boolean };
+  /** The OOM killer has ended a process of the container, which may go on without it. */
+  readonly onOutOfMemory: (uid: PodUID, container: string) => void;
 }
 
 /** Without a successful relist for this long the node is unhealthy. kubelet: relistThreshold */
@@ -37,6 +41,8 @@ export class PodLifecycle {
   /** Pods with an exit event during their observation. */
   readonly #announced = new Set<PodUID>();
   readonly #again = new Set<PodUID>();
+  /** Containers with an OOM event that are not known yet; others of the runtime stay unknown. */
+  readonly #unreported = new RecentIds();
   #relistedAt: Monotonic;
   #restart = new AbortController();
 
@@ -90,7 +96,9 @@ export class PodLifecycle {
 
   #put(uid: PodUID, number: number, look: Omit<ObservedPod, "observedAt"> | undefined): void {
     const { cache } = this.#options;
+    const before = cache.get(uid);
     cache.put(uid, number, look === undefined ? undefined : this.#exits.correct(look));
+    if (before !== undefined) this.#reportKilled(before, cache.get(uid));
     // An exit event may have arrived before the container's pod was known.
     if (this.#exits.awaits(cache.get(uid)) && !this.#options.workers.isBusy(uid)) this.#hint(uid);
   }
@@ -129,11 +137,14 @@ export class PodLifecycle {
         void this.#relistOrWarn(signal);
         return;
       case "Exited":
+        if (this.#wasOutOfMemory(event)) this.#onOutOfMemory(event.id);
         this.#exits.add(event.id, event.exit);
         this.#onExit(cache.ownerOf(event.id));
         return;
       case "OOM":
-        this.#exits.addOutOfMemory(event.id);
+        // After an exit that the kernel's counter has explained this is the same event.
+        if (!this.#exits.isOutOfMemory(event.id) || !this.#exits.has(event.id))
+          this.#onOutOfMemory(event.id);
         this.#onExit(cache.ownerOf(event.id));
         return;
       case "Created":
@@ -145,6 +156,32 @@ export class PodLifecycle {
           if (!isKnown(cache.get(uid), event) && !workers.isBusy(uid)) this.#hint(uid);
         });
       }
+    }
+  }
+
+  /** Asks the kernel if the runtime has reported no OOM before the exit. */
+  #wasOutOfMemory({ id, exit }: TaskEvent): boolean {
+    const { cache, oomKills } = this.#options;
+    const uid = cache.ownerOf(id);
+    if (uid === undefined || exit?.code !== KILLED_EXIT_CODE) return false;
+    return !this.#exits.isOutOfMemory(id) && oomKills.has(uid, id);
+  }
+
+  #onOutOfMemory(id: string): void {
+    this.#exits.addOutOfMemory(id);
+    const uid = this.#options.cache.ownerOf(id);
+    if (uid === undefined) this.#unreported.add(id);
+    else this.#options.onOutOfMemory(uid, id);
+  }
+
+  /** Kills whose container was not known yet, or of which there was no event. */
+  #reportKilled(before: ObservedPod, after: ObservedPod | undefined): void {
+    for (const { id, state, reason } of after?.containers ?? []) {
+      const isKilled = state === "Exited" && reason === "OOMKilled";
+      const isNew =
+        isKilled && before.containers.every((one) => one.id !== id || one.state !== state);
+      if (this.#unreported.delete(id) || (isNew && !this.#exits.isOutOfMemory(id)))
+        this.#onOutOfMemory(id);
     }
   }
 

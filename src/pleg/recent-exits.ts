@@ -7,11 +7,32 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 const KEEP_MS = 30_000;
 const KEEP_MANY = 2_000;
 /** 128 + SIGKILL: the kernel's OOM killer causes no other exit code. */
-const KILLED_EXIT_CODE = 137;
+export const KILLED_EXIT_CODE = 137;
 
 interface Announced {
   readonly at: Monotonic;
   readonly exit: TaskExit | undefined;
+}
+
+/** The last ids, as many as are kept. */
+export class RecentIds {
+  readonly #ids = new Set<string>();
+
+  add(id: string): void {
+    this.#ids.delete(id);
+    this.#ids.add(id);
+    const [oldest] = this.#ids.keys();
+    if (this.#ids.size > KEEP_MANY && oldest !== undefined) this.#ids.delete(oldest);
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** True if it was there. */
+  delete(id: string): boolean {
+    return this.#ids.delete(id);
+  }
 }
 
 export class RecentExits {
@@ -20,7 +41,7 @@ export class RecentExits {
   readonly #seen = new Map<string, Announced>();
 
   /** Containers with an OOM event. */
-  readonly #outOfMemory = new Set<string>();
+  readonly #outOfMemory = new RecentIds();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,11 +59,16 @@ export class RecentExits {
 
   /** The runtime's record of the exit sometimes lacks the OOM. A container may survive it for long, so only the count is bounded. */
   addOutOfMemory(id: string): void {
-    this.#outOfMemory.delete(id);
     this.#outOfMemory.add(id);
-    const [oldest] = this.#outOfMemory.keys();
-    if (this.#outOfMemory.size > KEEP_MANY && oldest !== undefined)
-      this.#outOfMemory.delete(oldest);
+  }
+
+  isOutOfMemory(id: string): boolean {
+    return this.#outOfMemory.has(id);
+  }
+
+  /** Whether an exit of it was announced not long ago. */
+  has(id: string): boolean {
+    return this.#get(id) !== undefined;
   }
 
   /** The observation with the announced exits applied, before the runtime records them. */

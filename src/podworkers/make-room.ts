@@ -1,9 +1,15 @@
-// Decides which pods on the node have to go before a pod of a file can start: pods of documents whose place it takes.
+// Decides which pods on the node have to go before one that comes first can start: those whose place it takes.
 
 import type { DesiredPod, DesiredState } from "../api/pod/desired-pod.ts";
 import { hostPortClaims } from "../api/validation/host-ports.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import { podsInTheWay, type TakenPlaces } from "../source/admission/pods-in-the-way.ts";
+import type { NodeInfo } from "../source/admission/admit-pod.ts";
+import {
+  comparePrecedence,
+  compareTiers,
+  mayPreempt,
+} from "../source/admission/preemption-order.ts";
 import { isStatic } from "../api/pod/labels.ts";
 import { rankOf } from "../source/precedence.ts";
 import { nameOf, type WorkerFacts } from "./plan-workers.ts";
@@ -14,33 +20,37 @@ import { nameOf, type WorkerFacts } from "./plan-workers.ts";
  */
 export const GRACE_BEFORE_FILES_SECONDS = 30;
 
-export interface RoomFacts extends Pick<TakenPlaces, "node" | "isOver"> {
+export interface RoomFacts extends Pick<TakenPlaces, "isOver"> {
+  readonly node: TakenPlaces["node"] & Pick<NodeInfo, "priorityClasses">;
   readonly desired: Pick<DesiredState, "pods" | "rejected">;
   /** Pods on the node that are not gone, `own` excluded. */
   readonly workers: readonly WorkerFacts[];
 }
 
-/** UIDs of pods of other names; none for a pod of a document, which is refused where there is no room. */
+/** UIDs of pods of other names; none for an ordinary pod of a document, which is refused where there is no room. */
 export function mustMakeRoom(own: DesiredPod, facts: RoomFacts): readonly PodUID[] {
-  if (!isStatic(own.source)) return [];
+  if (!mayPreempt(own)) return [];
   const { desired, workers, node, isOver } = facts;
   const declared = namesOfFiles(desired);
   const known = workers.flatMap(({ desired: pod, removal }) =>
     pod === undefined ? [] : { desired: pod, isLeaving: removal !== undefined },
   );
-  const isOfFile = ({ source, pod }: DesiredPod): boolean =>
-    isStatic(source) && declared.has(podName(pod));
+  // What no file declares any more, and runs until a document's pod of its name is ready, stays in no file's way.
+  const isLeft = ({ source, pod }: DesiredPod): boolean =>
+    isStatic(own.source) && isStatic(source) && !declared.has(podName(pod));
+  const stays = (one: DesiredPod): boolean => compareTiers(one, own) <= 0 && !isLeft(one);
   const place = places(desired.pods);
+  const precedence = comparePrecedence(node.priorityClasses);
   const inTheWay = podsInTheWay(own, {
     node,
     isOver,
-    files: [
-      ...desired.pods.filter(({ source }) => isStatic(source)),
-      ...known.map((one) => one.desired).filter(isOfFile),
+    staying: [
+      ...desired.pods.filter((one) => compareTiers(one, own) <= 0),
+      ...known.map((one) => one.desired).filter(stays),
     ],
-    documents: known
-      .filter((one) => !isOfFile(one.desired))
-      .toSorted((a, b) => place(a.desired) - place(b.desired)),
+    yielding: known
+      .filter((one) => !stays(one.desired))
+      .toSorted((a, b) => precedence(a.desired, b.desired) || place(a.desired) - place(b.desired)),
   });
   return [...inTheWay.map(({ uid }) => uid), ...unknownInTheWay(own, workers)];
 }

@@ -2,11 +2,12 @@
 // diagnosis (replaced-logs.ts).
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
-import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
+import { parsePodLogDirectory, podLogDirectory, REPLACED_MARK } from "../api/pod/log-paths.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
-import type { FileInfo, Files } from "../host/files.ts";
+import { COMPRESSED, logDirectory } from "../runtime/logs/rotated-logs.ts";
+import type { Files } from "../host/files.ts";
 import { nameOf, type PodIdentity } from "./plan-workers.ts";
 import { RETAINED_BYTES, trimPlan, type LogFile } from "./replaced-logs.ts";
 
@@ -17,9 +18,6 @@ export interface PodCleanupOptions {
   readonly cgroups: { removeCgroup(uid: PodUID): void };
   readonly statuses: Pick<StatusManager, "get">;
 }
-
-/** Marks the logs of a pod that was replaced; holds its spec and last status. */
-const MARK = ".replaced.json";
 
 export class PodCleanup {
   readonly #options: PodCleanupOptions;
@@ -42,7 +40,7 @@ export class PodCleanup {
     }
     if (files.info(own)?.kind !== "directory") return;
     this.#trim(own);
-    files.writeAtomic(`${own}/${MARK}`, this.#lastStatus(removal.uid), 0o600);
+    files.writeAtomic(`${own}/${REPLACED_MARK}`, this.#lastStatus(removal.uid), 0o600);
   }
 
   /** Spec and last status as JSON, to find out why a replaced pod failed. */
@@ -73,7 +71,7 @@ export class PodCleanup {
   }
 
   #isRetained(directory: string): boolean {
-    return this.#options.files.info(`${directory}/${MARK}`) !== undefined;
+    return this.#options.files.info(`${directory}/${REPLACED_MARK}`) !== undefined;
   }
 
   #retained(isMeant: (pod: PodIdentity) => boolean): readonly string[] {
@@ -100,15 +98,23 @@ export class PodCleanup {
   #logsUnder(directory: string): readonly LogFile[] {
     const { files } = this.#options;
     const containers = files.list(directory).filter(({ kind }) => kind === "directory");
-    return containers.flatMap(({ name }) =>
-      files
-        .list(`${directory}/${name}`)
-        .filter(({ kind }) => kind === "file")
-        .map((file: FileInfo) => ({
-          path: `${directory}/${name}/${file.name}`,
-          size: file.size,
-          attempt: Number.parseInt(file.name, 10) || 0,
-        })),
-    );
+    return containers.flatMap(({ name }) => logFiles(`${directory}/${name}`, files));
   }
+}
+
+/** Files of other names count as the oldest. */
+function logFiles(directory: string, files: Files): readonly LogFile[] {
+  const entries = files.list(directory).filter(({ kind }) => kind === "file");
+  return entries.map(({ name, size }) => {
+    const log = /^\d{1,9}\.log/.exec(name)?.[0] ?? name;
+    const { rotated } = logDirectory(log, entries);
+    const index = rotated.findIndex((one) => one.name === name);
+    return {
+      path: `${directory}/${name}`,
+      size,
+      attempt: Number.parseInt(name, 10) || 0,
+      rotations: index < 0 ? 0 : rotated.length - index,
+      isCompressed: name.endsWith(COMPRESSED),
+    };
+  });
 }

@@ -7,6 +7,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { countsFor, hasBegun, unmetDependency, type DependencyView } from "./dependencies.ts";
+import { isSystemCritical } from "../api/resource/priority.ts";
 import { isStatic } from "../api/pod/labels.ts";
 import { declaredBy } from "../source/rejections.ts";
 import { GRACE_BEFORE_FILES_SECONDS, mustMakeRoom, type RoomFacts } from "./make-room.ts";
@@ -133,7 +134,7 @@ export class PodReplacement {
     return true;
   }
 
-  /** Stops the older pods of the name, and those in the way of a pod of a file. */
+  /** Stops the older pods of the name, and those in the way of one that comes first. */
   async #endOthers(own: PodWorker, signal: AbortSignal): Promise<void> {
     const older = this.#others(own);
     const inTheWay = this.#inTheWay(own);
@@ -151,7 +152,7 @@ export class PodReplacement {
     this.#workers.clearPending(own.uid);
   }
 
-  /** Pods of other names that a pod of a file needs to be gone before it starts. */
+  /** Pods of other names that need to be gone before it starts. */
   #inTheWay(own: PodWorker): readonly PodWorker[] {
     const { room, pods } = this.#options;
     if (own.desired === undefined || room === undefined || this.#workers.exists(own)) return [];
@@ -180,7 +181,8 @@ export class PodReplacement {
     const { desired } = own;
     if (desired === undefined) return;
     const names = others.map(nameOf).join(", ");
-    const message = `waiting for ${names} to stop: pods of files come first`;
+    const kind = isSystemCritical(desired.pod.spec) ? "critical pods" : "pods of files";
+    const message = `waiting for ${names} to stop: ${kind} come first`;
     own.syncState.notePodFailure(desired.pod, new AgentError({ reason: STOPPING.reason, message }));
     syncer.publishCached(desired, own.syncState);
     for (const other of others.filter(({ removal }) => removal === undefined))
@@ -248,7 +250,10 @@ export class PodReplacement {
     try {
       await this.#options.fetchImages(own.desired.pod, signal);
     } catch (error) {
-      if (!signal.aborted) this.#note(own, error);
+      if (!signal.aborted) {
+        this.#note(own, error);
+        this.#options.syncer.publishCached(own.desired, own.syncState);
+      }
       throw error;
     }
   }

@@ -17,14 +17,15 @@ import type { PodFacts } from "../status/pod-facts.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import { lookAtConfig, type PodObjects } from "./refresh-config.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./active-deadline.ts";
-import { collectGarbage, type GarbageOptions } from "./garbage-collector.ts";
+import type { GarbageCollector } from "./garbage-collector.ts";
 import type { Store } from "../store/store.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import type { ActionPerformer } from "./perform-actions.ts";
 import type { PodLook, PodSyncState } from "./pod-sync-state.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 
-interface PodSyncerOptions extends GarbageOptions, Pick<Edges, "bootId"> {
+interface PodSyncerOptions extends Pick<Edges, "clock" | "log" | "bootId"> {
+  readonly garbage: Pick<GarbageCollector, "collect">;
   readonly performer: ActionPerformer;
   readonly record: RecordEvent;
   readonly cache: Pick<PodCache, "get">;
@@ -73,7 +74,7 @@ export class PodSyncer {
     const wakeAt = earliest([...waits, deadline, lookAgain]);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
-      const again = await collectGarbage(look, this.#options);
+      const again = await this.#options.garbage.collect(look);
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
     const onHook = (): void => void this.#publishFresh(desired, syncState);
@@ -116,7 +117,7 @@ export class PodSyncer {
   #decide({ desired, syncState, observed }: PodLook): readonly PodAction[] {
     const { clock, failures, prober } = this.#options;
     const { configRestarting } = syncState;
-    const failed = killReasonOf(failures.get(desired.uid));
+    const failed = desired.ended === true ? "Finished" : killReasonOf(failures.get(desired.uid));
     const context: ActionContext = {
       now: clock.monotonic(),
       restarts: Object.fromEntries(syncState.restarts),

@@ -195,18 +195,26 @@ export class PodWorker {
   }
 
   #retryAfter(error: unknown): Monotonic {
-    const own = this.#backOff("sync failed", error, "SyncError");
-    return Math.max(own, retryTime(error) ?? 0);
+    const at = retryTime(error) ?? 0;
+    const isLater = at > this.#options.clock.monotonic();
+    // What names its own time has a back-off of its own, which this one must not lengthen.
+    if (!isLater) return this.#backOff("sync failed", error, "SyncError");
+    this.#logFailure("sync failed", error, "SyncError");
+    return at;
   }
 
   /** Logs one more failure in a row; returns when to try again. */
   #backOff(message: string, error: unknown, reason: string): Monotonic {
+    this.#logFailure(message, error, reason);
+    return this.#backoff.failed();
+  }
+
+  #logFailure(message: string, error: unknown, reason: string): void {
     this.#options.log.warn(message, {
       pod: nameOf(this),
       reason: reasonOf(error, reason),
       error: messageOf(error),
     });
-    return this.#backoff.failed();
   }
 
   async #terminate(removal: Removal, signal: AbortSignal): Promise<boolean> {

@@ -39,6 +39,8 @@ export interface PodWorkersOptions
   readonly onChange: (uid: PodUID) => void;
   /** Pods of documents are removed to make room; the next merge refuses them. */
   readonly onPreempted: () => void;
+  /** Seconds that a pod which the node itself ends gets; absent, or undefined of one pod = its own. */
+  readonly graceByNode?: (uid: PodUID) => number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -96,6 +98,38 @@ export class PodWorkers {
     return this.#options.pods.statuses.isOver(uid);
   }
 
+  /** Ends the pod for good; the caller keeps the next merge from starting it again. */
+  evict({ uid, pod }: DesiredPod): void {
+    const removal = removalOf({ ...pod.metadata, uid }, "Evicted");
+    // The disk may be what is full, and the pod what fills it. After a crash the pod runs on as if nothing had happened.
+    this.#removeAnyway([removal], (error) =>
+      this.#options.log.warn("cannot store the removal of an evicted pod; it is stopped anyway", {
+        pod: nameOf(removal),
+        uid,
+        error,
+      }),
+    );
+  }
+
+  /** Ends pods because the node shuts down; the caller keeps the next merge from starting them again. */
+  shutDown(removals: readonly Removal[]): void {
+    this.#removeAnyway(removals, (error) =>
+      this.#options.log.warn("cannot store that pods stop for the shutdown; they stop anyway", {
+        pods: removals.length,
+        error,
+      }),
+    );
+  }
+
+  #removeAnyway(removals: readonly Removal[], onUnstored: (error: string) => void): void {
+    try {
+      this.#remove(removals);
+    } catch (error) {
+      onUnstored(messageOf(error));
+      this.#perform(removals);
+    }
+  }
+
   /** The runtime's view of a pod changed. */
   notify(uid: PodUID): void {
     const worker = this.#workers.get(uid);
@@ -114,18 +148,24 @@ export class PodWorkers {
     const fresh = removals.filter(({ uid, why }) => this.#workers.get(uid)?.removal?.why !== why);
     if (fresh.length === 0) return;
     this.#options.removals.begin(fresh);
-    for (const removal of fresh) {
-      const worker = this.#workers.get(removal.uid) ?? this.#begin(removal, undefined);
-      worker.remove(removal);
-      this.#options.onChange(removal.uid);
-    }
-    const preempted = fresh.filter(({ why }) => why === "Preempted");
-    if (preempted.length > 0) this.#forgo(preempted);
+    this.#perform(fresh);
   }
 
-  /** Until the next merge refuses them: a pod that has made room must not begin its next life at its end. */
-  #forgo(preempted: readonly Removal[]): void {
-    const names = new Set(preempted.map(nameOf));
+  #perform(removals: readonly Removal[]): void {
+    for (const removal of removals) {
+      const worker = this.#workers.get(removal.uid) ?? this.#begin(removal, undefined);
+      worker.remove(removal);
+      const grace = isByNode(removal) ? this.#options.graceByNode?.(removal.uid) : undefined;
+      if (grace !== undefined) worker.shortenGrace(grace);
+      this.#options.onChange(removal.uid);
+    }
+    const waiting = removals.filter((one) => one.why === "Preempted" || isByNode(one));
+    if (waiting.length > 0) this.#forgo(waiting);
+  }
+
+  /** Until the next merge refuses them: a pod that has made room, or that the node ends, must not begin its next life at its end. */
+  #forgo(waiting: readonly Removal[]): void {
+    const names = new Set(waiting.map(nameOf));
     this.#desired = {
       ...this.#desired,
       pods: this.#desired.pods.filter(({ pod }) => !names.has(nameOf(pod.metadata))),
@@ -175,4 +215,9 @@ export class PodWorkers {
       }
     }
   }
+}
+
+/** The node itself ends the pod, which waits until it may run again. */
+function isByNode({ why }: Removal): boolean {
+  return why === "Evicted" || why === "Shutdown";
 }

@@ -4,6 +4,7 @@ import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { FieldError } from "../lib/result.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/pod-facts.ts";
 import { generatePodStatus } from "../status/generate-pod-status.ts";
@@ -17,6 +18,8 @@ export interface StatusPublisherOptions {
   readonly prober: Pick<ProbeManager, "update" | "verdicts" | "forget">;
   readonly addresses: { hostIPs(): readonly string[] };
   readonly desired: { readonly state: { readonly rejected: readonly Rejection[] } };
+  /** Why the node itself ends a pod; absent, or undefined of one pod = it does not. */
+  readonly endedByNode?: (uid: PodUID) => Pick<FieldError, "code" | "message"> | undefined;
   readonly clock: Clock;
   readonly onStatusChanged: (uid: PodUID) => void;
   /** The pod has ended for good and occupies no resources any more. */
@@ -52,8 +55,15 @@ export class StatusPublisher {
   /** As of the last observation. */
   publishTerminating(desired: DesiredPod): void {
     const observed = this.#options.cache.get(desired.uid);
-    const disruption = disruptionOf(desired, this.#options.desired.state.rejected);
     const facts = { waiting: {}, terminating: true };
+    const ended = this.#options.endedByNode?.(desired.uid);
+    if (ended !== undefined) {
+      const { code: podReason, message: podMessage } = ended;
+      const disrupted = { reason: "TerminationByKubelet", message: podMessage };
+      const failure = { failed: true, podReason, podMessage, disruption: disrupted };
+      return this.publish(desired, observed, { ...facts, ...failure });
+    }
+    const disruption = disruptionOf(desired, this.#options.desired.state.rejected);
     this.publish(desired, observed, disruption === undefined ? facts : { ...facts, disruption });
   }
 

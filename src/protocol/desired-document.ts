@@ -2,7 +2,9 @@
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { GroupMember } from "./groups.ts";
+import type { DesiredRun } from "../api/workload/desired-job.ts";
 import type { DesiredObject } from "../api/v1/object/local-object.ts";
+import type { DesiredService } from "../api/v1/object/service.ts";
 import type { PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { DocumentTerms } from "../api/pod/update-policy.ts";
 
@@ -19,6 +21,10 @@ export interface DesiredDocument
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
+  /** Jobs and CronJobs; absent = none. */
+  readonly runs?: readonly DesiredRun[];
+  /** Absent = none. */
+  readonly services?: readonly DesiredService[];
   /** Groups and labels of the node; only in the node's own document. Absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly labels?: Readonly<Record<string, string>>;
@@ -81,6 +87,10 @@ export interface DocumentState extends Pick<
 export interface ImageProgress {
   readonly images: number;
   readonly imagesDone: number;
+  /** Of the images that are pulled now, and of which that is known; absent = none. */
+  readonly bytes?: number;
+  /** In tenths of each image: it is sent over the network. */
+  readonly bytesDone?: number;
 }
 
 /** Where a document arrived. */

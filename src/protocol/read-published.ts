@@ -37,13 +37,15 @@ export function item<T>(type: Type<T>): Type<T> {
 }
 
 /** An object without one of its fields is as good as none. */
-export function complete<T extends object>(
+export function complete<T extends object, const K extends string = never>(
   type: Type<T> & { readonly level: Level },
-): Type<T & Required<T>> {
-  const isComplete = (value: T): value is T & Required<T> =>
-    Object.keys(type.level).every((key) => Object.hasOwn(value, key));
+  except: readonly K[] = [],
+): Type<T & Required<Omit<T, K>>> {
+  const needed = Object.keys(type.level).filter((key) => !except.some((one) => one === key));
+  const isComplete = (value: T): value is T & Required<Omit<T, K>> =>
+    needed.every((key) => Object.hasOwn(value, key));
   return converted(type, {
     to: (value) => (isComplete(value) ? value : undefined),
-    from: (value: T & Required<T>): T => value,
+    from: (value: T & Required<Omit<T, K>>): T => value,
   });
 }

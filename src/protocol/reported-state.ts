@@ -38,7 +38,10 @@ export const ACK = objectType("Ack", {
       objectType("Progress", {
         images: maybeCount("Images that the pods need."),
         imagesDone: maybeCount("Images that are here."),
+        bytes: maybeCount("Bytes of the images that are pulled now."),
+        bytesDone: maybeCount("Bytes of them that have arrived, in tenths of each image."),
       }),
+      ["bytes", "bytesDone"],
     ),
   )({ about: "Progress of pulling." }),
 });

@@ -8,6 +8,7 @@ import { policyOf } from "../api/pod/update-annotations.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
+import { podImages } from "../image/gc/pod-images.ts";
 import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
@@ -65,6 +66,12 @@ export interface RolloutOutcome {
   readonly trouble?: unknown;
 }
 
+/** References of images, of the pod `namespace/name`. */
+export interface GoodImages {
+  readonly name: string;
+  readonly references: readonly string[];
+}
+
 const NOTHING = { generation: 0, pods: [], held: [], steps: [], repinned: [], reviewAt: undefined };
 const HELD_AGAIN_MS = 5_000;
 const SAVE_AGAIN_MS = 30_000;
@@ -100,6 +107,17 @@ export class DocumentRollout {
   /** The image that a container must run, and no other; undefined = the one of its spec. */
   imageOf(uid: PodUID, container: string): string | undefined {
     return this.#pinned.get(uid)?.images[container];
+  }
+
+  /** What a rollback of each pod needs: the image references of its good revision, also those that it really ran. */
+  goodImages(): readonly GoodImages[] {
+    return [...this.#states].flatMap(([name, state]) => {
+      const good = this.#good.of(name, state);
+      if (good === undefined) return [];
+      return [
+        { name, references: [...podImages(good.desired.pod), ...Object.values(good.images)] },
+      ];
+    });
   }
 
   /** What pods find beside the newest snapshots of the sources. */

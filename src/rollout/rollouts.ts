@@ -31,6 +31,7 @@ import type { DocumentState } from "../protocol/desired-document.ts";
 import {
   DocumentRollout,
   type DocumentRolloutOptions,
+  type GoodImages,
   type RolloutOutcome,
 } from "./document-rollout.ts";
 import type { PodHealth } from "./pod-health.ts";
@@ -182,6 +183,11 @@ export class Rollouts implements Disposable {
       if (image !== undefined) return image;
     }
     return undefined;
+  }
+
+  /** What rollbacks need. */
+  goodImages(): readonly GoodImages[] {
+    return [...this.#documents.values()].flatMap(({ rollout }) => rollout.goodImages());
   }
 
   /** The health of every pod that has a worker, at this moment. */

@@ -5,10 +5,8 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { etcHostsPath, terminationLogPath } from "../api/pod/pod-directory.ts";
 import { podLogDirectory } from "../api/pod/log-paths.ts";
 import type { IdRange, ObservedPod } from "../api/pod/observed-pod.ts";
-import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
-import { cgroupParent } from "./cgroup/cgroup-parent.ts";
 import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { ContainerFacts, SandboxAttempt } from "./decide/action-input.ts";
@@ -16,6 +14,9 @@ import { podDns, type DnsConfig, isOnlyStub, parseResolvConf } from "./cri-confi
 import { sandboxConfig, runtimeHandlerOf } from "./cri-config/sandbox-config.ts";
 import type { Edges } from "../edges.ts";
 import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
+import { hasMemoryQos } from "./cgroup/memory-qos.ts";
+import type { ResourcePolicy } from "./cgroup/container-resources.ts";
+import { nodeAllocatable } from "./runtime-helper.ts";
 import { freeIdRange } from "./cri-config/namespaces.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
@@ -74,7 +75,7 @@ export function podConfigs(options: PodConfigsOptions) {
         podLogsDir,
         dns: dns(desired),
         clusterDomain: config.clusterDomain,
-        cgroupParent: cgroupParent(cgroups.place(desired.uid, qosClass(desired.pod.spec))),
+        cgroupParent: cgroups.parent(desired),
       }),
     /** Called before the sandbox is created: sets the limits of the pod as a whole. Throws AgentError. */
     prepareCgroup: (desired: DesiredPod) => cgroups.prepare(desired),
@@ -92,6 +93,7 @@ export function podConfigs(options: PodConfigsOptions) {
         cpuCFSQuota: config.cpuCFSQuota,
         hugePageSizes: hugePageSizes(edges),
         limitsSwap: cgroupFacts.hasSwap,
+        ...memoryQos(options),
       });
     },
     /** Directory of one container's logs. */
@@ -136,6 +138,14 @@ function throttlePaths(files: Files): readonly string[] {
     .filter(({ name }) => /^cpu[0-9]+$/.test(name))
     .map(({ name }) => `${CPUS}/${name}/thermal_throttle`)
     .filter((path) => files.target(path) !== undefined);
+}
+
+/** How requested memory is protected; nothing unless MemoryQoS is on. */
+function memoryQos({ edges, config }: PodConfigsOptions): Pick<ResourcePolicy, "memoryQos"> {
+  if (!hasMemoryQos(config, edges.cgroups.facts.version)) return {};
+  const { memoryBytes } = nodeAllocatable(edges, config);
+  const allocatable = BigInt(memoryBytes);
+  return { memoryQos: { throttlingFactor: config.memoryThrottlingFactor, allocatable } };
 }
 
 /** Fails with the remedy, which the runtime's own error does not name. */

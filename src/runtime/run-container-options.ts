@@ -1,7 +1,6 @@
 // Performs: resolves what a container gets at its start in addition to images and whole volumes: environment, hosts file,
 // parts of volumes, and the digest of what it reads. kubelet: GenerateRunContainerOptions, makeMounts
 
-import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { EventContent } from "../api/v1/events.ts";
 import type { Edges } from "../edges.ts";
 import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../lib/errors.ts";
@@ -13,8 +12,8 @@ import type { FileKeySelector } from "../api/v1/key-and-field-refs.ts";
 import { EnvFiles, MAX_ENV_FILE } from "./cri-config/env-file.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";
-import { hostNetworkHostsFile, podHostname, podHostsFile } from "./cri-config/pod-hosts.ts";
 import { subPathOf } from "./cri-config/container-sub-paths.ts";
+import type { HostsFiles } from "./names/hosts-files.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { VolumeMount, SubPath } from "../api/v1/volume-mounts.ts";
@@ -22,6 +21,7 @@ import type { VolumeMount, SubPath } from "../api/v1/volume-mounts.ts";
 export interface RunOptionsGeneratorOptions extends Pick<Edges, "files"> {
   readonly helper: RuntimeHelper;
   readonly configs: Pick<PodConfigs, "etcHosts">;
+  readonly hosts: Pick<HostsFiles, "exists" | "write">;
 }
 
 export type RunContainerFacts = Pick<
@@ -40,10 +40,6 @@ interface Starting {
   readonly container: Container;
   readonly input: ActionInput;
 }
-
-const HOSTS_MODE = 0o644;
-/** A larger hosts file was not written by the agent. */
-const HOSTS_BYTES = 1024 * 1024;
 
 export class RunOptionsGenerator {
   readonly #options: RunOptionsGeneratorOptions;
@@ -79,8 +75,7 @@ export class RunOptionsGenerator {
 
   /** Resolves when the hosts file contains the pod's address. Rejects with AgentError `CreateContainerConfigError`. */
   async settle(sandbox: SandboxRef, input: ActionInput): Promise<void> {
-    const ips = await sandbox.ips();
-    this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
+    this.#options.hosts.write(input.desired, await sandbox.ips());
   }
 
   /** A container wrote it: it is read without following a link out of the volume, and not beyond the limit. */
@@ -153,35 +148,12 @@ export class RunOptionsGenerator {
     { input }: Starting,
     ips: readonly string[] | undefined,
   ): Required<Pick<ContainerFacts, "etcHosts">> {
-    const { configs, files } = this.#options;
-    const etcHosts = configs.etcHosts(input.desired);
+    const { configs, hosts } = this.#options;
+    const { desired } = input;
     // The runtime would create a directory in place of a missing file.
-    const isEnough = ips === undefined && files.info(etcHosts)?.kind === "file";
-    if (!isEnough) this.#writeHosts(etcHosts, this.#hostsText(input, ips ?? []));
-    return { etcHosts };
-  }
-
-  #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
-    const { helper } = this.#options;
-    const { hostAliases: aliases, hostNetwork } = pod.spec;
-    if (hostNetwork) return hostNetworkHostsFile(helper.nodeHosts(), aliases);
-    return podHostsFile({ ips, aliases, ...podHostname(pod, helper.clusterDomain) });
-  }
-
-  /** A file with equal content is kept: running containers have it mounted, and would not see a new one. */
-  #writeHosts(path: string, text: string): void {
-    const { files } = this.#options;
-    const data = new TextEncoder().encode(text);
-    const there = files.info(path);
-    if (there?.kind === "file" && there.size === data.length) {
-      const old = files.read(path, HOSTS_BYTES);
-      if (old.every((byte, index) => byte === data[index])) return;
-    }
-    files.makeDirectory(path.slice(0, path.lastIndexOf("/")), POD_DIRECTORY_MODE);
-    // The path must exist at every moment: a runtime would create a directory in its place.
-    const next = `${path}.new`;
-    files.writeLazily(next, data, HOSTS_MODE);
-    files.rename(next, path);
+    const isEnough = ips === undefined && hosts.exists(desired);
+    if (!isEnough) hosts.write(desired, ips ?? []);
+    return { etcHosts: configs.etcHosts(desired) };
   }
 }
 

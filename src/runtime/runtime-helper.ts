@@ -6,7 +6,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
-import { allocatableOf } from "./cgroup/pod-cgroups.ts";
+import { allocatableOf } from "./cgroup/node-allocatable.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { SubPath } from "../api/v1/volume-mounts.ts";
 import type { Container } from "../api/v1/container.ts";

@@ -10,14 +10,15 @@ export interface LocalRequest<Facts = ServerFacts> {
   readonly query: URLSearchParams;
 }
 
-export interface Route {
+/** `Made`: a promise if the answer takes calls of the runtime. */
+export interface Route<Made = Answer, Request = LocalRequest> {
   /** How the answer to an unknown path names it; absent = it does not. */
   readonly listed?: string;
   /** Matches the whole path. */
   readonly path: RegExp;
   /** GET includes HEAD. */
   readonly methods: {
-    readonly [method in "GET" | "POST" | "DELETE"]?: (request: LocalRequest) => Answer;
+    readonly [method in "GET" | "POST" | "DELETE"]?: (request: Request) => Made;
   };
   /** The answer to another method: the one to use instead. */
   readonly refusal: string;

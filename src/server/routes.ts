@@ -3,7 +3,7 @@
 import { messageOf } from "../lib/errors.ts";
 import { podList } from "../node/pod-list.ts";
 import { eventList } from "../node/events-list.ts";
-import { v1Node, type HoldFacts, type ServerFacts, type TrustFacts } from "../node/node-api.ts";
+import { type HoldFacts, type ServerFacts, type TrustFacts } from "../node/node-api.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
 import {
   json,
@@ -15,14 +15,15 @@ import {
   type Route,
 } from "./answer.ts";
 import { shortenGrace } from "./delete.ts";
+import { LATER_ROUTES } from "./image-routes.ts";
 import { OBJECT_ROUTES } from "./object-routes.ts";
+import { SHUTDOWN_ROUTE } from "./shutdown-route.ts";
 
 const ROUTES: readonly Route[] = [
   reading("/healthz", health),
   reading("/pods", (facts) => json(podList(facts.pods()))),
   reading("/rejected", (facts) => json(facts.rejected())),
   reading("/events", (facts) => json(eventList(facts.events()))),
-  reading("/node", (facts) => json(v1Node(facts.node()))),
   reading("/version", (facts) => json(facts.version())),
   reading("/trust", shownTrust, ", or POST /trust/reset"),
   {
@@ -31,6 +32,7 @@ const ROUTES: readonly Route[] = [
     methods: { POST: ({ facts }) => resetTrust(facts) },
     refusal: "/trust/reset deletes the trust state of the node: use POST",
   },
+  SHUTDOWN_ROUTE,
   holding("hold", "wait"),
   holding("release", "go on"),
   {
@@ -41,8 +43,17 @@ const ROUTES: readonly Route[] = [
   ...OBJECT_ROUTES,
 ];
 
-export function respond(request: Request, facts: ServerFacts): Response {
-  const answer = answerTo(request.method, new URL(request.url), facts);
+export async function respond(request: Request, facts: ServerFacts): Promise<Response> {
+  const url = new URL(request.url);
+  const { method, signal } = request;
+  const { pathname: path, searchParams: query } = url;
+  const later = found(LATER_ROUTES, method, path);
+  const answer =
+    later === undefined
+      ? answerTo(method, url, facts)
+      : "status" in later
+        ? later
+        : await later.handler({ facts, parts: later.parts, query, signal });
   const headers: Record<string, string> = {
     "content-type": answer.contentType,
     "content-length": String(Buffer.byteLength(answer.body)),
@@ -54,17 +65,33 @@ export function respond(request: Request, facts: ServerFacts): Response {
 
 export function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   const { pathname: path, searchParams: query } = url;
-  for (const { path: pattern, methods, refusal } of ROUTES) {
+  const route = found(ROUTES, method, path);
+  if (route !== undefined)
+    return "status" in route ? route : route.handler({ facts, parts: route.parts, query });
+  const known = [...ROUTES, ...LATER_ROUTES].flatMap(({ listed }) => listed ?? []).join(", ");
+  return text(404, `unknown path ${path}; the paths are ${known}`);
+}
+
+interface Found<Made, Wanted> extends Pick<LocalRequest, "parts"> {
+  readonly handler: (request: Wanted) => Made;
+}
+
+/** undefined = no route has this path; an answer if the route has another method. */
+function found<Made, Wanted>(
+  routes: readonly Route<Made, Wanted>[],
+  method: string,
+  path: string,
+): Found<Made, Wanted> | Answer | undefined {
+  for (const { path: pattern, methods, refusal } of routes) {
     const match = pattern.exec(path);
     if (match === null) continue;
-    const answers = new Map(Object.entries(methods));
-    const answer = answers.get(method === "HEAD" ? "GET" : method);
-    if (answer !== undefined) return answer({ facts, parts: match.slice(1), query });
-    const allow = [...answers.keys()].map((one) => (one === "GET" ? "GET, HEAD" : one)).join(", ");
+    const handlers = new Map(Object.entries(methods));
+    const handler = handlers.get(method === "HEAD" ? "GET" : method);
+    if (handler !== undefined) return { handler, parts: match.slice(1) };
+    const allow = [...handlers.keys()].map((one) => (one === "GET" ? "GET, HEAD" : one)).join(", ");
     return { ...text(405, refusal), allow };
   }
-  const known = ROUTES.flatMap(({ listed }) => listed ?? []).join(", ");
-  return text(404, `unknown path ${path}; the paths are ${known}`);
+  return undefined;
 }
 
 /** A path that can only be read. `instead`: what else there is to use. */

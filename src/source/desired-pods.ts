@@ -28,6 +28,8 @@ export interface DesiredPodsOptions {
   /** The pod reads other objects, because of an update or a rollback. */
   readonly onPodChanged?: (uid: PodUID) => void;
   readonly onReviewed?: () => void;
+  /** Adds the pods of Jobs to a snapshot; absent = there are none. */
+  readonly expand?: (snapshot: SourceSnapshot) => SourceSnapshot;
 }
 
 export interface JudgedUpdates {
@@ -69,13 +71,14 @@ export class DesiredPods {
     const snapshots = written.snapshots();
     const options = mergeOptions();
     const before = this.#state.ready;
-    const asWritten = mergeSnapshots(snapshots, options);
+    const asWritten = mergeSnapshots(snapshots.map(this.#expand), options);
     const changed = written.setMerged(asWritten);
     const repinned = this.#review();
     const effective = this.#effective();
-    this.#asked = effective.flatMap(({ pods }) => pods);
+    const expanded = effective.map(this.#expand);
+    this.#asked = expanded.flatMap(({ pods }) => pods);
     const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
-    this.#state = isAsWritten ? asWritten : mergeSnapshots(effective, options);
+    this.#state = isAsWritten ? asWritten : mergeSnapshots(expanded, options);
     const missing = this.#missingSince(before);
     if (missing.length > 0 || repinned.length > 0) this.#late += 1;
     const keys = new Set([...changed, ...missing]);
@@ -91,7 +94,7 @@ export class DesiredPods {
     if (repinned.length > 0) this.#late += 1;
     this.#notify(repinned);
     return !isSameList(
-      this.#effective().flatMap(({ pods }) => pods),
+      this.#effective().flatMap((snapshot) => this.#expand(snapshot).pods),
       this.#asked,
     );
   }
@@ -128,6 +131,9 @@ export class DesiredPods {
   #notify(repinned: readonly PodUID[]): void {
     for (const uid of repinned) this.#options.onPodChanged?.(uid);
   }
+
+  readonly #expand = (snapshot: SourceSnapshot): SourceSnapshot =>
+    this.#options.expand?.(snapshot) ?? snapshot;
 
   #effective(): readonly SourceSnapshot[] {
     const { rollouts, written } = this.#options;

@@ -28,10 +28,12 @@ export function mergeSnapshots(
   );
   const { refusals, held } = admitPods(pods.firsts, options);
   const merged = mergeObjects(ordered.flatMap((snapshot) => snapshot.objects));
+  const services = ordered.flatMap((snapshot) => snapshot.services ?? []);
   const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
   return {
     pods: pods.firsts.filter((pod) => !refusals.has(pod)),
     objects: merged.objects,
+    ...(services.length === 0 ? {} : { services }),
     held: new Set([...held, ...ordered.flatMap((snapshot) => snapshot.held ?? [])]),
     ready: new Set(ready),
     rejected: [

@@ -16,7 +16,7 @@ export interface NodeStatusInput {
   /** A text that is "" is unknown. */
   readonly machine: Pick<
     MachineFacts,
-    "hostname" | "machineId" | "kernelVersion" | "osImage" | "architecture"
+    "hostname" | "machineId" | "systemUuid" | "kernelVersion" | "osImage" | "architecture"
   >;
   readonly bootId: string;
   /** The primary address first. */
@@ -49,6 +49,7 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
     allocatable: input.allocatable,
     nodeInfo: {
       machineID: machine.machineId,
+      systemUUID: machine.systemUuid,
       bootID: input.bootId,
       kernelVersion: machine.kernelVersion,
       osImage: machine.osImage,

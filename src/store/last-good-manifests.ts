@@ -1,13 +1,14 @@
 // Performs: stores the last valid version of every object in a manifest file; Secrets are sealed.
 
 import type {
+  KeptKind,
   LastGood,
   LastGoodChanges,
   LastGoodCopies,
   LastGoodKey,
   LostGood,
 } from "../api/pod/last-good.ts";
-import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
+import { isRunKind, type RunKind } from "../api/workload/workload-kinds.ts";
 import type { Database } from "./sqlite/database.ts";
 import { Table } from "./sqlite/table.ts";
 import type { SecretBox } from "./seal-secrets.ts";
@@ -90,6 +91,13 @@ function labelOf({ path, kind, namespace, name }: LastGoodKey): string {
   return JSON.stringify(["last_good_object", path, kind, namespace, name]);
 }
 
-function isObjectKind(kind: string): kind is LocalObjectKind {
-  return kind === "ConfigMap" || kind === "Secret" || kind === "PersistentVolumeClaim";
+const OTHER_KINDS: ReadonlySet<string> = new Set<Exclude<KeptKind, "Pod" | RunKind>>([
+  "ConfigMap",
+  "Secret",
+  "PersistentVolumeClaim",
+  "Service",
+]);
+
+function isObjectKind(kind: string): kind is Exclude<KeptKind, "Pod"> {
+  return isRunKind(kind) || OTHER_KINDS.has(kind);
 }

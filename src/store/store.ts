@@ -3,10 +3,13 @@
 
 import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
+import { BroughtImages } from "./brought-images.ts";
+import { ArchiveRecords } from "./archive-records.ts";
 import { Commands } from "./commands.ts";
 import type { Database } from "./sqlite/database.ts";
 import { Documents } from "./document/documents.ts";
 import { Incarnation } from "./incarnation.ts";
+import { Evictions } from "./evictions.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
 import { ClockMark, Meta } from "./meta.ts";
 import { unpackAddon } from "./sqlite/native-addon.ts";
@@ -15,6 +18,7 @@ import { Outbox } from "./outbox/outbox.ts";
 import type { EventCaps } from "./outbox/event-ring.ts";
 import { Failures, Holds, KilledContainers, Removals } from "./pod-records.ts";
 import { Responses } from "./outbox/responses.ts";
+import { Runs } from "./runs.ts";
 import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./seal-secrets.ts";
 import { loadSecretKey } from "./secret-key.ts";
@@ -39,6 +43,7 @@ export class Store implements Disposable {
   readonly database: Database;
   readonly meta: Meta;
   readonly clockMark: ClockMark;
+  readonly archives: ArchiveRecords;
   readonly incarnation: Incarnation;
   /** Seals every stored Secret. */
   readonly secrets: SecretBox;
@@ -47,8 +52,12 @@ export class Store implements Disposable {
   readonly removals: Removals;
   readonly failures: Failures;
   readonly killed: KilledContainers;
+  readonly evictions: Evictions;
   readonly rollouts: Rollouts;
+  readonly images: BroughtImages;
   readonly holds: Holds;
+  /** What has run of Jobs and CronJobs. */
+  readonly runs: Runs;
   readonly trust: TrustFile;
   /** What is in hand, and the deaths of earlier processes. */
   readonly hands: HandsRecord;
@@ -79,6 +88,7 @@ export class Store implements Disposable {
     this.recovered = opened.recovered;
     this.database = database;
     this.meta = new Meta(database);
+    this.archives = new ArchiveRecords(this.meta);
     this.clockMark = new ClockMark(database, this.meta);
     this.incarnation = new Incarnation(this.meta, options.random);
     this.secrets = new SecretBox(loadSecretKey(options), options.random);
@@ -89,6 +99,8 @@ export class Store implements Disposable {
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
+    this.images = new BroughtImages(database);
+    this.evictions = new Evictions(database);
     this.rollouts = new Rollouts({
       database,
       secrets,
@@ -97,6 +109,7 @@ export class Store implements Disposable {
       isNew: opened.origin !== "opened",
     });
     this.holds = new Holds(database);
+    this.runs = new Runs(database);
     this.commands = new Commands(database);
     this.responses = new Responses(database);
     const path = join(options.stateDir, "trust.json");

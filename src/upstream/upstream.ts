@@ -20,7 +20,7 @@ import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
-import { putPodTopics } from "./report/pod-topics.ts";
+import { PodTopics } from "./report/pod-topics.ts";
 import { report, reportContent } from "./report/report.ts";
 import type { Ack, MessageNumber } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
@@ -53,6 +53,7 @@ export class Upstream {
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
   readonly #acknowledgements = new Acknowledgements();
+  readonly #podTopics: PodTopics;
   /** Time alone changes an acknowledgement. */
   readonly #review: Alarm;
   /** A report could not be written. */
@@ -81,6 +82,11 @@ export class Upstream {
       onSetAside: options.onSetAside,
       onTaken: () => this.#reached(),
       onChange,
+    });
+    this.#podTopics = new PodTopics({
+      ...options,
+      outbox,
+      nextNumber: () => this.#nextNumber(),
     });
     this.#connection = new UpstreamConnection({
       ...edges,
@@ -200,12 +206,7 @@ export class Upstream {
       retain: true,
       refresh: again !== "nothing",
     });
-    const areNewTopics = putPodTopics(truth, again === "all", {
-      outbox: store.outbox,
-      config,
-      nodeName,
-      nextNumber: () => this.#nextNumber(),
-    });
+    const areNewTopics = this.#podTopics.put(truth, again === "all");
     return isNewReport || areNewTopics;
   }
 

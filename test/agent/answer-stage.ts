@@ -98,6 +98,8 @@ export class AnswerStage implements Disposable {
     this.world = new SimWorld(SEED, {
       specs: new Map([WEB, NEXT, LATE, DB, ...specs].map((spec) => [spec.uid, spec])),
       claimDisk: false,
+      imageDisk: false,
+      badLine: false,
       homes: new Map(),
       latencyMs,
       statusLagMs: 0,

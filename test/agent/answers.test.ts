@@ -173,13 +173,13 @@ describe("what is no document is refused with 400", () => {
 
 test("a kind that one node does not run is listed, also after a restart, and the rest runs", async () => {
   using stage = await running();
-  const deployment = { ...SERVICE, apiVersion: "apps/v1", kind: "Deployment" };
+  const deployment = { ...SERVICE, apiVersion: "apps/v1", kind: "ReplicaSet" };
   const resources = [SERVICE, writtenPod(NEXT, 1), deployment];
   await stage.publish({ ...documentOf(4), resources });
   const at = { source: "node", namespace: "shop", name: "web", code: "Ignored", path: "kind" };
   const expected = [
     { ...at, kind: "Service", message: expect.stringContaining("use hostPort") as string },
-    { ...at, kind: "Deployment", message: expect.stringContaining("template as a Pod") as string },
+    { ...at, kind: "ReplicaSet", message: expect.stringContaining("as a Deployment") as string },
   ];
   expect(stage.reported.rejected).toMatchObject(expected);
   expect(stage.running()).toEqual([expect.stringMatching(/^web-2 /)]);

@@ -24,7 +24,8 @@ async function ask(
   const url = `http://agent/pods/default/web?gracePeriodSeconds=${seconds}`;
   const answer = respond(new Request(url, { method: "DELETE" }), view);
   await world.clock.settle();
-  return [answer.status, await answer.text()];
+  const { status, body } = await answer;
+  return [status, await new Response(body).text()];
 }
 
 describe("DELETE of a pod", () => {

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { simulateJobs } from "./sim-jobs.ts";
 import { simulate } from "./sim-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -25,6 +26,7 @@ const { values, positionals } = parseArgs({
     patience: { type: "string", default: "300" },
     /** In the copy: run seeds, say the first that fails. */
     hunt: { type: "boolean", default: false },
+    jobs: { type: "boolean", default: false },
   },
 });
 const count = Number(values.seeds);
@@ -33,7 +35,7 @@ const first = Number(values.first);
 async function hunt(): Promise<string> {
   for (let seed = first; seed < first + count; seed += 1) {
     process.stderr.write(`${seed}\n`);
-    const { violation } = await simulate(seed);
+    const { violation } = await (values.jobs ? simulateJobs(seed) : simulate(seed));
     if (violation !== undefined) return `${seed} | ${violation.slice(0, 160)}`;
   }
   return NOT_FOUND;
@@ -58,7 +60,14 @@ async function find(mutation: Mutation): Promise<string> {
   try {
     const script = join(copy, "test/agent/mutate.ts");
     const child = Bun.spawn(
-      [process.execPath, script, "--hunt", "--seeds", `${count}`, "--first", `${first}`],
+      [
+        process.execPath,
+        script,
+        "--hunt",
+        `--seeds=${count}`,
+        `--first=${first}`,
+        ...(mutation.simulation === "jobs" ? ["--jobs"] : []),
+      ],
       {
         cwd: copy,
         stdout: "pipe",

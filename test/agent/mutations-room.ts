@@ -6,8 +6,8 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
   {
     name: "a running pod of a document keeps a file's pod out",
     file: "src/source/admission/admission.ts",
-    search: "admitInOrder(files, [], { options: { ...options, occupants: ofFiles }, admitted });",
-    replacement: "void ofFiles; admitInOrder(files, [], { options, admitted });",
+    search: "const own = { ...options, occupants: occupants.filter(stays) };",
+    replacement: "void stays; const own = options;",
   },
   {
     name: "a file's pod starts beside what it does not fit with",
@@ -32,5 +32,25 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     file: "src/podworkers/pods.ts",
     search: 'containers.every(({ state }) => state !== "Running")',
     replacement: "containers.length >= 0",
+  },
+  {
+    name: "a critical pod waits for an ordinary one",
+    file: "src/source/admission/preemption-order.ts",
+    search: "return b.criticality - a.criticality;",
+    replacement: "return 0;",
+  },
+  {
+    name: "an ordinary pod of a file pushes out a critical one",
+    file: "src/source/admission/preemption-order.ts",
+    search: "criticality: isSystemCritical(pod.spec) ? priority : NOT_CRITICAL,",
+    replacement: "criticality: isSystemCritical(pod.spec) ? -2 - priority : NOT_CRITICAL,",
+  },
+  {
+    name: "a critical pod starts beside the pod it pushes out",
+    file: "src/podworkers/make-room.ts",
+    search:
+      "const stays = (one: DesiredPod): boolean => compareTiers(one, own) <= 0 && !isLeft(one);",
+    replacement:
+      "const stays = (one: DesiredPod): boolean => one.source === own.source && !isLeft(one);",
   },
 ];

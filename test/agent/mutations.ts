@@ -2,11 +2,18 @@
 // docs/testing.md has the table of which seed finds which; mutate.ts performs them.
 
 import { CONFIG_MUTATIONS } from "./mutations-config.ts";
+import { JOB_MUTATIONS } from "./mutations-jobs.ts";
+import { PRESSURE_MUTATIONS } from "./mutations-pressure.ts";
+import { PULL_MUTATIONS } from "./mutations-pulls.ts";
+import { LOG_MUTATIONS } from "./mutations-logs.ts";
+import { IMAGE_MUTATIONS } from "./mutations-images.ts";
 import { ROOM_MUTATIONS } from "./mutations-room.ts";
 import { TRUST_MUTATIONS } from "./mutations-trust.ts";
 
 export interface Mutation {
   readonly name: string;
+  /** Which simulation finds it; absent = that of the whole agent. */
+  readonly simulation?: "jobs";
   readonly file: string;
   /** Occurs exactly once in the file. */
   readonly search: string;
@@ -181,7 +188,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "garbage collection removes the newest dead containers",
     file: "src/runtime/decide/dead-containers.ts",
-    search: "if (before < 2 || isRecord) kept.add(id);",
+    search: "if (before <= maxPerPodContainer || isRecord || isTooNew(container)) kept.add(id);",
     replacement: "if (before < 0 && isRecord) kept.add(id);",
   },
   {
@@ -277,6 +284,11 @@ export function ourSelector(instance: string): Record<string, string> {
 export const MUTATIONS: readonly Mutation[] = [
   ...POD_MUTATIONS,
   ...CONFIG_MUTATIONS,
+  ...LOG_MUTATIONS,
+  ...IMAGE_MUTATIONS,
   ...ROOM_MUTATIONS,
+  ...JOB_MUTATIONS,
+  ...PRESSURE_MUTATIONS,
+  ...PULL_MUTATIONS,
   ...TRUST_MUTATIONS,
 ];

@@ -96,12 +96,15 @@ describe("a pod that does not fit", () => {
   test("is listed by the local API, and cannot be deleted there", async () => {
     using node = await Node.started();
     await node.write("big.yaml", manifest("big", "100000"));
-    const list = (await respond(new Request("http://agent/pods"), node.facts).json()) as object;
+    const list = (await (
+      await respond(new Request("http://agent/pods"), node.facts)
+    ).json()) as object;
     expect(list).toMatchObject({
       items: [{ kind: "Pod", metadata: { name: "big" }, status: { phase: "Failed" } }],
     });
     const url = "http://agent/pods/default/big?gracePeriodSeconds=1";
-    expect(respond(new Request(url, { method: "DELETE" }), node.facts).status).toBe(409);
+    const answer = await respond(new Request(url, { method: "DELETE" }), node.facts);
+    expect(answer.status).toBe(409);
   });
 
   test("is not among the pods of the report, but among what was rejected", async () => {

@@ -1,5 +1,6 @@
 // The half of the agent that makes pods run, in process: fake runtime, virtual time, real SQLite and files.
 
+import { CONFIG_DEFAULTS } from "../fakes/config-defaults.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentConfig } from "../../src/config/config.ts";
@@ -13,12 +14,9 @@ import type { RecordEvent } from "../../src/api/v1/events.ts";
 import { ANNOTATION, LABEL } from "../../src/api/pod/labels.ts";
 import type { Pod, PodUID } from "../../src/api/v1/pod.ts";
 import type { Edges } from "../../src/edges.ts";
-import {
-  buildLifecycle,
-  buildPods,
-  type PodRunner,
-  type PodsOptions,
-} from "../../src/agent/build-pods.ts";
+import { buildLifecycle } from "../../src/agent/build-lifecycle.ts";
+import type { Cgroups } from "../../src/host/cgroups.ts";
+import { buildPods, type PodRunner, type PodsOptions } from "../../src/agent/build-pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../../src/host/files.ts";
 import type { ProbeEdge } from "../../src/host/probe/probe-edge.ts";
@@ -42,6 +40,7 @@ import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { NO_POD_OBJECTS, PLAIN_WORLD } from "../fakes/plain-world.ts";
 import type { PodLifecycle } from "../../src/pleg/pod-lifecycle.ts";
 import { noPods, type Pods } from "../../src/podworkers/pods.ts";
+import { withoutUndefined } from "../../src/lib/json.ts";
 import type { Container } from "../../src/api/v1/container.ts";
 
 export const IMAGE = "local/busybox:1";
@@ -180,10 +179,13 @@ export type Finds = Pick<
   | "world"
   | "objects"
   | "record"
+  | "oomKills"
   | "setUpVolumes"
   | "shareLargeClaims"
   | "emptyLargeVolumes"
   | "guard"
+  | "graceByNode"
+  | "endedByNode"
 >;
 
 /** One process of the agent: how it is made of its edges, and how it dies. */
@@ -200,12 +202,17 @@ export interface PodProcessOptions {
   readonly onPodChanged: (uid: PodUID) => void;
   readonly onStatusChanged?: (uid: PodUID) => void;
   readonly record?: RecordEvent;
+  /** Of the cgroup at this path. */
+  readonly oomKills?: Cgroups["oomKills"];
   readonly world?: Partial<RuntimeHelper>;
   readonly objects?: Partial<PodObjects>;
   readonly setUpVolumes?: PodsOptions["volumes"]["setUp"];
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
   readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   readonly guard?: WorkGuard;
+  /** Of pods that the node itself ends. */
+  readonly graceByNode?: (uid: PodUID) => number | undefined;
+  readonly endedByNode?: PodsOptions["endedByNode"];
   /** Puts something between the rooms and the table of removals. */
   readonly removals?: (removals: Removals) => Removals;
 }
@@ -239,23 +246,24 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   const probes = noNetwork;
   const { cri } = runtime;
   const rows = { removals, failures, killed };
-  const edges = { clock, random, log, files, cri, probes, bootId, store: rows };
+  const cgroups = { oomKills: options.oomKills ?? (() => undefined) };
+  const edges = { clock, random, log, files, cri, probes, bootId, cgroups, store: rows };
   const logs = join(directory, "logs");
   const pods = noPods();
   const common = {
     edges: edges as unknown as Edges,
     config: plainConfig(logs),
     pods,
+    record: options.record ?? (() => undefined),
     onPodChanged: options.onPodChanged,
   };
-  const lifecycle = buildLifecycle(common);
+  const lifecycle = buildLifecycle({ ...common, cgroupDriver: () => "cgroupfs" });
   const runner = buildPods({
     ...common,
     lifecycle,
     guard: options.guard ?? UNGUARDED,
     configs: plainConfigs(logs),
     ensureImage: options.ensureImage,
-    record: options.record ?? (() => undefined),
     redact: (text) => text,
     helper: { ...PLAIN_WORLD, ...options.world },
     objects: { ...NO_POD_OBJECTS, ...options.objects },
@@ -273,6 +281,10 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     onStatusChanged: options.onStatusChanged ?? (() => undefined),
     onPodGone: () => undefined,
     onPreempted: () => undefined,
+    ...withoutUndefined({
+      graceByNode: options.graceByNode,
+      endedByNode: options.endedByNode,
+    }),
     signal: stop.signal,
   });
   const kill = (): void => {
@@ -297,8 +309,7 @@ const noNetwork: ProbeEdge = {
 };
 
 function plainConfig(podLogsDir: string): AgentConfig {
-  const config = { instance: "default", podLogsDir, maxContainerRestartPeriodMs: 300_000 };
-  return config as AgentConfig;
+  return { ...CONFIG_DEFAULTS, podLogsDir };
 }
 
 /** A pod named `name` whose UID follows from `spec`. */

@@ -1,6 +1,7 @@
 // What the local API shows of a pod whose runtime quotes a Secret that the pod does not refer to by name.
 
 import { expect, test } from "bun:test";
+import { ImageLedger } from "../../src/image/pull-results.ts";
 import { NodeView, type NodeViewOptions } from "../../src/node/node-view.ts";
 import { NotAdmitted } from "../../src/node/not-admitted.ts";
 import { Redactor } from "../../src/node/redact.ts";
@@ -25,9 +26,10 @@ test("GET /pods shows no value of a Secret in a message, waiting or ended", asyn
     notAdmitted: new NotAdmitted(world),
     redactor,
     rollouts: { statuses: () => [] },
+    images: new ImageLedger(() => 0),
     nodeName: "pi-1",
   } as unknown as NodeViewOptions);
-  const text = await respond(new Request("http://agent/pods"), view).text();
+  const text = await (await respond(new Request("http://agent/pods"), view)).text();
   expect(text.match(/exec: \\"<hidden>\\": not found/g)?.length).toBeGreaterThan(0);
   expect(text).not.toContain(VALUE);
 });

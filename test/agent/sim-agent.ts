@@ -1,7 +1,9 @@
 // One process of the whole agent in a simulated world: every edge is the world's, and dies with the process.
 
+import { noArchives } from "../fakes/fake-image-store.ts";
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
+import { NO_PULL_EDGE } from "../fakes/fake-pull-edge.ts";
 import type { Edges } from "../../src/edges.ts";
 import type { NodeTruth } from "../../src/upstream/report/acknowledge.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
@@ -15,13 +17,17 @@ import { verifyEd25519 } from "../../src/host/ed25519.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
+import { fakeCompress } from "../fakes/fake-compress.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
 import type { SimDirectory } from "./sim-directory.ts";
 import { openStore, simFiles } from "./sim-disk.ts";
 import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
+import { LOG_CONFIG, type SimLogs } from "./sim-logs.ts";
 import type { SimMounts } from "./sim-mounts.ts";
 import { overheard, simNetwork, type Knock } from "./sim-network.ts";
 import { NODE_CPUS } from "./sim-room.ts";
+import { PIDS_THRESHOLD } from "./sim-pressure.ts";
+import type { SimLine } from "./sim-pulls.ts";
 import type { SimSetup } from "./sim-specs.ts";
 import { NODE, sha256 } from "./sim-manifest.ts";
 import type { VolumePlace } from "./sim-volumes.ts";
@@ -33,14 +39,20 @@ export interface SimAgentOptions {
   readonly bootId: string;
   readonly runtime: FakeRuntime;
   readonly broker: FakeBroker;
-  readonly setup: Pick<SimSetup, "protocolVersion" | "specs" | "claimDisk" | "mqtt">;
+  readonly setup: Pick<SimSetup, "protocolVersion" | "specs" | "claimDisk" | "mqtt" | "logs">;
   readonly random: Random;
   readonly root: string;
   readonly manifests: SimDirectory;
   readonly mounts: SimMounts;
+  readonly readings: Edges["readings"];
+  /** To the registry; absent = a good one. */
+  readonly line?: SimLine;
+  readonly logFiles: SimLogs | undefined;
   /** Root keys on its disk. */
   readonly rootKeys: Edges["rootKeys"];
   readonly clockSynchronised: () => boolean;
+  /** Of the disk of images. */
+  readonly diskSpace: Edges["diskSpace"];
   readonly isWell: (container: FakeContainer) => boolean;
   readonly onKnock: (knock: Knock) => void;
   /** A pod has failed as a whole, which is written down now. */
@@ -61,6 +73,7 @@ export interface SimAgentOptions {
 const MACHINE: Edges["machine"] = {
   hostname: NODE,
   machineId: "0123456789abcdef0123456789abcdef",
+  systemUuid: "01234567-89ab-cdef-0123-456789abcdef",
   serial: "",
   mac: "02:00:00:00:00:01",
   cpus: NODE_CPUS,
@@ -82,6 +95,8 @@ const CGROUPS: Edges["cgroups"]["facts"] = {
 
 /** Soon enough that whatever only a refresh tells is told within the time of recovery. */
 const REFRESH_MS = 300_000;
+const TRANSITION_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 export class SimAgent {
   readonly #options: SimAgentOptions;
@@ -123,21 +138,30 @@ export class SimAgent {
         files,
         mounts: options.mounts.edge(mortal, options.mayWrite),
         runHelper: () => Promise.reject(new Error("no file system of the simulation hangs")),
-        cgroups: { facts: CGROUPS, write: () => [] },
-        cri: overheard(mortal.cri(runtime), options.onKnock),
+        pulls: options.line?.edge ?? NO_PULL_EDGE,
+        runProgram: () => Promise.reject(new Error("no registry needs a program here")),
+        cgroups: { facts: CGROUPS, write: () => [], oomKills: () => undefined },
+        readings: options.readings,
+        cri: overheard(mortal.cri(options.line?.over(runtime) ?? runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),
+        archives: noArchives(),
         probes: simNetwork({ ...options, specs: options.setup.specs, mortal }),
+        download: () => Promise.reject(new Error("no manifests come from a URL here")),
         mqtt: mortal.mqtt(link),
         store,
         machine: MACHINE,
+        board: () => ({ storage: [] }),
         bootId: options.bootId,
+        diskSpace: options.diskSpace,
         addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
         clockSynchronised: options.clockSynchronised,
         clockFloor: new ClockFloor(0),
         verifySignature: verifyEd25519,
         rootKeys: options.rootKeys,
+        kernelLog: { read: () => [], [Symbol.dispose]: () => undefined },
         trimMemory: () => undefined,
+        compressFile: fakeCompress(files),
         sha256,
       };
       const config = configOf(root, options.setup);
@@ -220,7 +244,12 @@ export class SimAgent {
 
 function configOf(
   root: string,
-  { protocolVersion, claimDisk, mqtt }: Pick<SimSetup, "protocolVersion" | "claimDisk" | "mqtt">,
+  {
+    protocolVersion,
+    claimDisk,
+    mqtt,
+    logs,
+  }: Pick<SimSetup, "protocolVersion" | "claimDisk" | "mqtt" | "logs">,
 ): AgentConfig {
   return {
     ...CONFIG_DEFAULTS,
@@ -234,6 +263,10 @@ function configOf(
     claimRootMustBeMount: claimDisk,
     cgroupDriver: "cgroupfs",
     nodeStatusReportFrequencyMs: REFRESH_MS,
+    evictionHard: { ...CONFIG_DEFAULTS.evictionHard, "pid.available": PIDS_THRESHOLD },
+    evictionPressureTransitionPeriod: TRANSITION_MS,
+    // Where the runtime writes no logs, none must be looked for.
+    ...(logs ? LOG_CONFIG : { containerLogMonitorInterval: DAY_MS }),
     ...(protocolVersion === undefined
       ? {}
       : { mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker", protocolVersion, ...mqtt } }),

@@ -37,6 +37,8 @@ export interface DiskOptions {
   /** Something is about to be written; false = there is no space. */
   readonly mayWrite: () => boolean;
   readonly mounts: SimMounts;
+  /** Writes what containers have written since, before anyone looks. */
+  readonly logFiles?: { flush(): void } | undefined;
   /** Something below a volume that the agent fills is different now. */
   readonly onVolume: (volume: VolumePlace) => void;
   /** What no agent may do. */
@@ -62,6 +64,7 @@ export function simFiles(options: DiskOptions): Files {
         : { poll: () => undefined, [Symbol.dispose]: () => undefined },
   };
   return mortal.files(files, (method) => {
+    options.logFiles?.flush();
     if (!CHANGING.has(method) || mayWrite()) return;
     const message = "no space left on device";
     const cause = Object.assign(new Error(message), { code: "ENOSPC" });

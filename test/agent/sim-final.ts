@@ -18,6 +18,7 @@ import {
   wrongPods,
   wrongVolumes,
 } from "./sim-final-pods.ts";
+import { wrongImages } from "./sim-judge-images.ts";
 import { playOrders, playTrust } from "./sim-final-trust.ts";
 import { playScene } from "./sim-final-scenes.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
@@ -56,9 +57,12 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
   if (world.judge.violation !== undefined) return world.judge.violation;
   const wrong =
     wrongPods(world) ??
+    world.line.leftOver() ??
     wrongBooks(world, agent) ??
     wrongUpstream(world, agent) ??
     wrongConfig(world) ??
+    world.machine.logFiles?.verdict() ??
+    wrongImages(world) ??
     (await wrongGarbage(world));
   if (wrong !== undefined) return wrong;
   const restless = await idles(world, agent, true);
@@ -153,7 +157,7 @@ async function lingers(world: SimWorld): Promise<string | undefined> {
   return wrongUpstream(world, agent);
 }
 
-/** What was told too often waits its turn: an event that comes so late excuses once. */
+/** A late event excuses once, and so does the look that finds an image out of use: it comes minutes after the end of the pod. */
 async function idles(
   world: SimWorld,
   agent: SimAgent,
@@ -166,13 +170,16 @@ async function idles(
     changes: totalChanges(database),
     files: world.process.filesWritten,
     said: broker.publications.length,
+    images: JSON.stringify(agent.store.images.all()),
   };
   await clock.advance(IDLE_MS);
   if (world.agent !== agent) return "the agent was replaced while nothing happens";
   // What waits for a claim in vain is tried again and again, and says so.
   if (world.desired().some((spec) => lacksClaim(world, spec))) return undefined;
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
-  if (totalChanges(database) !== before.changes && mayBeLate && said.includes(TOPIC.event))
+  const isLate =
+    said.includes(TOPIC.event) || JSON.stringify(agent.store.images.all()) !== before.images;
+  if (totalChanges(database) !== before.changes && mayBeLate && isLate)
     return idles(world, agent, false);
   if (totalChanges(database) !== before.changes)
     return `writes rows while nothing happens, and publishes ${said.join()}`;

@@ -1,10 +1,10 @@
-// Judges places on the node: what does not fit together never runs together, and only a file's pod that waits for the
-// place of a document's pod ends it.
+// Judges places on the node: what does not fit together never runs together, and only a pod that comes first and waits for
+// the place of another ends it.
 
 import type { DesiredState } from "../../src/api/pod/desired-pod.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { uidOf, type Ledger } from "./sim-ledger.ts";
-import { fitTogether } from "./sim-room.ts";
+import { comesFirst, fitTogether } from "./sim-room.ts";
 import type { SimSpec } from "./sim-specs.ts";
 
 export class RoomJudge {
@@ -19,15 +19,17 @@ export class RoomJudge {
     const ledger = this.#ledger;
     const spec = ledger.spec(uid);
     if (spec === undefined) return;
-    const files = view.pods.filter(({ source }) => source === "file");
+    const isOfFile = ledger.ownSources(uid).every((source) => source === "file");
     const waits = (one: SimSpec): boolean =>
       !ledger.containersOf(one.uid).some((container) => ledger.isAlive(container));
-    const cause = files
-      .flatMap((file) => ledger.spec(file.uid) ?? [])
-      .find((one) => !fitTogether(one, spec) && waits(one));
-    if (cause === undefined) ledger.accuse(`${spec.key} makes room, and no pod of a file needs it`);
-    if (ledger.ownSources(uid).every((source) => source === "file"))
-      ledger.accuse(`${spec.key} of a file makes room`);
+    const cause = view.pods
+      .flatMap((pod) => {
+        const one = ledger.spec(pod.uid);
+        return one === undefined ? [] : [{ spec: one, isOfFile: pod.source === "file" }];
+      })
+      .filter((one) => comesFirst(one, { spec, isOfFile }))
+      .find((one) => !fitTogether(one.spec, spec) && waits(one.spec));
+    if (cause === undefined) ledger.accuse(`${spec.key} makes room, and no pod before it needs it`);
   }
 
   onStarted(container: FakeContainer): void {

@@ -35,6 +35,8 @@ interface Reason {
   readonly least: number;
 }
 
+/** kubelet: immediateEvictionGracePeriodSeconds */
+const EVICTED_SECONDS = 1;
 /** However much a hook took. */
 const LEAST_SECONDS = 2;
 /** So long a sidecar waits beyond its own time for those before it. */
@@ -172,7 +174,8 @@ export class StopJudge {
     if (times.length === 0) return undefined;
     // It may have been ending for another reason before.
     times.push(this.#stoppingSince.get(uid) ?? ledger.now);
-    const least = this.#isHurried(spec) ? Math.min(grace, FILES_WAIT_SECONDS) : grace;
+    const hurried = this.#isHurried(spec) ? Math.min(grace, FILES_WAIT_SECONDS) : grace;
+    const least = ledger.evicted.has(uid) ? Math.min(hurried, EVICTED_SECONDS) : hurried;
     return { since: Math.max(ledger.processSince, Math.min(...times)), least };
   }
 

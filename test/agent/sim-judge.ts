@@ -1,14 +1,21 @@
 // Watches a simulated world while it happens, and hands what it sees to those who know what must never be.
 
-import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
+import type {
+  CreateContainerArgs,
+  ImageSpecInit,
+  PullImageArgs,
+  RunPodSandboxArgs,
+} from "../../src/cri/cri-client.ts";
 import type { TaskEvent } from "../../src/containerd/runtime-events.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ExitCause } from "../fakes/fake-runtime.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { ConfigJudge } from "./sim-judge-config.ts";
+import { ImageJudge } from "./sim-judge-images.ts";
 import { OrderJudge } from "./sim-judge-orders.ts";
 import { ProbeBook } from "./sim-judge-probes.ts";
+import { PressureJudge } from "./sim-judge-pressure.ts";
 import { RoomJudge } from "./sim-judge-room.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
@@ -23,6 +30,8 @@ import type { Removal } from "../../src/api/pod/desired-pod.ts";
 export interface JudgeOptions extends LedgerOptions {
   readonly truth: ObjectTruth;
   readonly mounts: SimMounts;
+  /** Whether documents of this world are signed. */
+  readonly signed: () => boolean;
   /** UIDs that would run if every source had spoken. */
   readonly wanted: () => ReadonlySet<string>;
   /** Another life of this pod begins, or ends. */
@@ -45,8 +54,10 @@ export class SimJudge {
   readonly #turns: TurnJudge;
   readonly #stops: StopJudge;
   readonly #room: RoomJudge;
+  readonly pressure: PressureJudge;
   readonly config: ConfigJudge;
   readonly orders: OrderJudge;
+  readonly images: ImageJudge;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -56,7 +67,9 @@ export class SimJudge {
     this.#turns = new TurnJudge(this.ledger, this.#probes);
     this.config = new ConfigJudge({ ...options, ledger: this.ledger });
     this.orders = new OrderJudge(this.ledger);
+    this.images = new ImageJudge(this.ledger);
     this.#room = new RoomJudge(this.ledger);
+    this.pressure = new PressureJudge({ ...options, ledger: this.ledger });
     this.#stops = new StopJudge({
       ledger: this.ledger,
       probes: this.#probes,
@@ -117,7 +130,10 @@ export class SimJudge {
   /** The rows are gone with their database. */
   onLostDatabase(): void {
     this.ledger.leaving.clear();
+    this.ledger.evicted.clear();
+    this.pressure.onLostDatabase();
     this.#turns.onLostDatabase();
+    this.images.onLostDatabase();
   }
 
   /** How often the pod's end was ordered, and how often anything of it has started. */
@@ -164,6 +180,10 @@ export class SimJudge {
       // That one may end it, whoever else will want it.
       const hasSpoken = this.ledger.ownSources(uid).some((source) => this.ledger.hasSpoken(source));
       this.ledger.leaving.add(uid);
+      if (why === "Evicted") {
+        this.ledger.evicted.add(uid);
+        continue;
+      }
       if (why === "Preempted") {
         this.#room.onPreempted(uid, view);
         continue;
@@ -182,6 +202,7 @@ export class SimJudge {
     const key = this.ledger.key(uid);
     this.say(`  settled ${key}`);
     this.ledger.leaving.delete(uid);
+    this.ledger.evicted.delete(uid);
     this.#options.onNewLife(uid);
     this.#starts.onSettle(uid);
     this.#turns.onSettle(uid);
@@ -197,6 +218,8 @@ export class SimJudge {
     if (this.ledger.agent === undefined) return;
     if (call === "runPodSandbox") this.#onAskSandbox(args[0] as RunPodSandboxArgs);
     if (call === "createContainer") this.#onCreate(args[0] as CreateContainerArgs);
+    if (call === "removeImage") this.images.onRemove((args[0] as ImageSpecInit).image ?? "");
+    if (call === "pullImage") this.images.onPull((args[0] as PullImageArgs).image.image ?? "");
     const [id] = args;
     if (typeof id !== "string" || !CHANGING.has(call)) return;
     if (this.foreign.has(id))
@@ -249,6 +272,7 @@ export class SimJudge {
     const uid = config.metadata?.uid;
     if (uid === undefined) return;
     this.#starts.onAskSandbox(uid);
+    this.pressure.onAskSandbox(uid);
     this.#turns.onAskSandbox(uid);
   }
 

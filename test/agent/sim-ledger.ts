@@ -37,6 +37,8 @@ export class Ledger {
   readonly ends = new Map<string, End>();
   /** UIDs whose removal was written down and not settled, by whichever process. */
   readonly leaving = new Set<string>();
+  /** Those of them that were evicted. */
+  readonly evicted = new Set<string>();
   /** Of the agent's processes the newest, and when it began. */
   process = 0;
   processSince = 0;

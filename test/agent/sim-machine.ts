@@ -14,16 +14,23 @@ import { join } from "node:path";
 import type { FakeContainer, Program } from "../fakes/fake-cri-world.ts";
 import { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
+import { FakeReadings } from "../fakes/fake-readings.ts";
+import { ImageDisk } from "./sim-images.ts";
 import { IMAGE } from "./pod-world.ts";
 import { SimClock } from "./sim-clock.ts";
 import { SimDirectory } from "./sim-directory.ts";
+import { endShortages } from "./sim-pressure.ts";
+import { SimLogs } from "./sim-logs.ts";
 import { SimMounts } from "./sim-mounts.ts";
 import { LATER, type SimSetup } from "./sim-specs.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import { TrustDirectory } from "./sim-trust.ts";
 
 const RAM = "/dev/shm";
 
 export interface MachineOptions {
+  /** Of the dice that only this machine throws. */
+  readonly seed?: number;
   readonly setup: SimSetup;
   readonly program: (container: FakeContainer) => Program;
   readonly exec: NonNullable<FakeRuntimeOptions["exec"]>;
@@ -39,9 +46,13 @@ export class SimMachine implements Disposable {
   /** Files that containers have left in claims: nobody may remove them. */
   readonly kept = new Set<string>();
   readonly mounts = new SimMounts();
+  readonly readings = new FakeReadings();
   readonly trust = new TrustDirectory(this.root);
   readonly broker = new FakeBroker(this.clock);
   readonly runtime: FakeRuntime;
+  /** Where containers write logs. */
+  readonly logFiles: SimLogs | undefined;
+  readonly imageDisk = new ImageDisk(() => this.runtime);
   bootedAt = 0;
   boots = 1;
   /** What the kernel says of the clock. */
@@ -49,7 +60,10 @@ export class SimMachine implements Disposable {
   #imagesThere = true;
   readonly #hasClaimDisk: boolean;
 
-  constructor({ setup, program, exec, onCall, onEvent }: MachineOptions) {
+  constructor({ seed = 0, setup, program, exec, onCall, onEvent }: MachineOptions) {
+    const { clock } = this;
+    const logs = setup.logs ? new SimLogs({ seed, clock, runtime: () => this.runtime }) : undefined;
+    this.logFiles = logs;
     this.#hasClaimDisk = setup.claimDisk;
     this.bringClaims(true);
     writeFileSync(join(this.root, "resolv.conf"), "nameserver 192.0.2.53\n");
@@ -67,6 +81,7 @@ export class SimMachine implements Disposable {
       program,
       exec,
       onCall,
+      reopenLog: (id) => logs?.reopen(id),
       onEvent: (event, cause) => {
         onEvent(event, cause);
         if (event.type !== "Started") return;
@@ -78,12 +93,15 @@ export class SimMachine implements Disposable {
 
   /** As a process finds it now. */
   get facts() {
-    const { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt } = this;
+    const { clock, root, manifests, mounts, readings, broker, runtime, logFiles } = this;
+    const { bootId, bootedAt } = this;
     const trusted = {
+      diskSpace: this.imageDisk.space,
       rootKeys: this.trust.read,
       clockSynchronised: () => this.clockSynchronised,
     };
-    return { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt, ...trusted };
+    const lasting = { clock, root, manifests, mounts, readings, broker, runtime, logFiles };
+    return { ...lasting, bootId, bootedAt, ...trusted };
   }
 
   get state(): string {
@@ -126,12 +144,14 @@ export class SimMachine implements Disposable {
   /** Nothing troubles it any more. */
   calm(): void {
     const { runtime, manifests } = this;
+    this.logFiles?.calm();
     runtime.faults.clear();
     runtime.events.muted = false;
     runtime.networkReady = true;
     this.bringImages(true);
     runtime.start();
     manifests.hints = { mode: "precise", lagMs: 0 };
+    endShortages(this.readings);
   }
 
   reboot(): void {
@@ -157,6 +177,7 @@ export class SimMachine implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.logFiles?.[Symbol.dispose]();
     rmSync(this.root, { recursive: true, force: true });
   }
 
@@ -187,6 +208,7 @@ export class SimMachine implements Disposable {
     if (container === undefined || directory === "") return;
     const path = join(directory, container.config.logPath);
     mkdirSync(join(path, ".."), { recursive: true });
-    writeFileSync(path, "line\n");
+    if (container.config.labels[LABEL.instance] === "default") this.logFiles?.opened(id, path);
+    else writeFileSync(path, "line\n");
   }
 }

@@ -39,6 +39,7 @@ export function writtenPod(spec: Omit<SimSpec, "uid">, revision: number): object
       terminationGracePeriodSeconds: grace,
       hostname: key,
       ...(hostNetwork ? { hostNetwork } : {}),
+      ...(spec.critical === true ? { priorityClassName: "system-node-critical" } : {}),
       ...(spec.activeDeadlineSeconds === undefined
         ? {}
         : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),

@@ -9,6 +9,7 @@ import type { SimJudge } from "./sim-judge.ts";
 import type { SimMachine } from "./sim-machine.ts";
 import { isDeath } from "./sim-mortal.ts";
 import { MARK } from "./sim-objects.ts";
+import type { SimLine } from "./sim-pulls.ts";
 import type { ReportJudge } from "./sim-report-judge.ts";
 import type { SimSetup } from "./sim-specs.ts";
 import type { SimAct } from "./sim-steps.ts";
@@ -17,6 +18,10 @@ import type { SimAct } from "./sim-steps.ts";
 const RESTART_MS = 5_000;
 const STOP_MS = 90_000;
 
+function uidIn(line: string): string {
+  return /"uid":"([^"]*)"/.exec(line)?.[1] ?? "";
+}
+
 export interface ProcessOptions {
   readonly machine: SimMachine;
   readonly setup: SimSetup;
@@ -24,6 +29,7 @@ export interface ProcessOptions {
   readonly judge: () => SimJudge;
   readonly reports: () => ReportJudge;
   readonly behaviour: Behaviour;
+  readonly line: SimLine;
   /** Nobody remembers what files said before they were broken. */
   readonly onLostCopies: () => void;
   /** A document is on the disk now. */
@@ -61,9 +67,11 @@ export class SimProcess implements Disposable {
     const { machine, setup } = this.#options;
     const [judge, reports] = [this.#options.judge(), this.#options.reports()];
     judge.onNewProcess();
+    this.#options.line.onProcess();
     if (setup.statusLagMs > 0) reports.forgetEnds();
     try {
       this.#agent = this.#newAgent(judge, reports);
+      if (this.#all.length === 0) this.#bringImages(this.#agent);
       this.#all.push(this.#agent);
       reports.onStart(this.#agent);
     } catch (error) {
@@ -124,6 +132,7 @@ export class SimProcess implements Disposable {
     const { machine, setup, random, behaviour } = this.#options;
     return new SimAgent({
       ...machine.facts,
+      line: this.#options.line,
       setup,
       random,
       isWell: (container) => behaviour.isWell(container),
@@ -143,9 +152,22 @@ export class SimProcess implements Disposable {
     });
   }
 
+  /** As an earlier agent of this machine has left them. */
+  #bringImages({ store }: SimAgent): void {
+    const { machine, setup, judge } = this.#options;
+    if (!setup.imageDisk) return;
+    machine.imageDisk.bring();
+    const rows = machine.imageDisk.rows();
+    store.images.put(rows);
+    judge().images.onBrought(rows.flatMap(({ names }) => names));
+  }
+
   #onLine(line: string): void {
     const judge = this.#options.judge();
     if (line.includes("set aside")) this.setAside = true;
+    if (line.includes('"msg":"Evict"')) judge.pressure.onEvict(uidIn(line));
+    if (line.includes("of an evicted pod; it is stopped anyway") && this.#agent !== undefined)
+      judge.onBegin([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.#agent);
     if (line.includes(MARK)) judge.accuse(`a log line contains a Secret: ${line.trim()}`);
     if (process.env["AGENT_SIM_LOG"] !== undefined) judge.say(`    ${line.trim()}`);
   }

@@ -12,11 +12,20 @@ export function fitTogether(one: SimSpec, other: SimSpec): boolean {
   return !sharePort(one, other) && (one.cpu ?? 0) + (other.cpu ?? 0) <= NODE_CPUS;
 }
 
-/** What a document may ask for: nothing with the node's network, and no port twice. */
+/** Whether the pod comes before the other, beside which it does not fit: files first, of them what is critical. */
+export function comesFirst(
+  one: { readonly isOfFile: boolean; readonly spec: SimSpec },
+  other: { readonly isOfFile: boolean; readonly spec: SimSpec },
+): boolean {
+  if (one.isOfFile !== other.isOfFile) return one.isOfFile;
+  return one.spec.critical === true && other.spec.critical !== true;
+}
+
+/** What a document may ask for: nothing with the node's network, nothing critical, and no port twice. */
 export function acceptable<Want extends { readonly spec: SimSpec }>(
   wants: readonly (readonly [SimName, Want])[],
 ): readonly (readonly [SimName, Want])[] {
-  const allowed = wants.filter(([, { spec }]) => !spec.hostNetwork);
+  const allowed = wants.filter(([, { spec }]) => !spec.hostNetwork && spec.critical !== true);
   return allowed.filter(
     ([, { spec }], index) => !allowed.slice(0, index).some(([, one]) => sharePort(one.spec, spec)),
   );

@@ -4,9 +4,11 @@ import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { throwSteps } from "./sim-dice.ts";
 import { withObjects } from "./sim-object-dice.ts";
+import { withImageDisk } from "./sim-images.ts";
 import { verdict } from "./sim-final.ts";
 import { isDeath } from "./sim-mortal.ts";
-import { hasObjects, throwSetup } from "./sim-specs.ts";
+import { hasPressure, withPressure } from "./sim-pressure.ts";
+import { hasImageDisk, hasObjects, throwSetup } from "./sim-specs.ts";
 import type { SimStep } from "./sim-steps.ts";
 import { throwTrust, withTrust } from "./sim-trust-dice.ts";
 import { SimWorld } from "./sim-world.ts";
@@ -23,12 +25,18 @@ export interface SimOutcome {
 }
 
 export function stepsOf(seed: number): readonly SimStep[] {
+  const steps = podSteps(seed);
+  return hasImageDisk(seed) ? withImageDisk(steps, seed) : steps;
+}
+
+function podSteps(seed: number): readonly SimStep[] {
   const steps = throwSteps(new Mulberry32(seed ^ 0x57e95));
   const all = hasObjects(seed) ? withObjects(steps, new Mulberry32(seed ^ 0x0b5e1)) : steps;
   const trust = throwTrust(seed);
   const hasMore = trust.signed || trust.commands;
-  if (!hasMore || throwSetup(seed).protocolVersion === undefined) return all;
-  return withTrust(all, trust, new Mulberry32(seed ^ 0x7a0d1));
+  const trusts = hasMore && throwSetup(seed).protocolVersion !== undefined;
+  const woven = trusts ? withTrust(all, trust, new Mulberry32(seed ^ 0x7a0d1)) : all;
+  return hasPressure(seed) ? withPressure(woven, new Mulberry32(seed ^ 0x9e55)) : woven;
 }
 
 export async function simulate(

@@ -20,7 +20,8 @@ export type RuntimeTrouble = Extract<
       | "EndStream"
       | "Network"
       | "Images"
-      | "Daemon";
+      | "Daemon"
+      | "ImageDisk";
   }
 >;
 
@@ -55,6 +56,8 @@ export function troubleRuntime(act: RuntimeTrouble, machine: SimMachine, judge: 
       return machine.bringImages(act.there);
     case "Daemon":
       return act.up ? runtime.start() : runtime.stop();
+    case "ImageDisk":
+      return machine.imageDisk.fill(act.percent);
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from "./sim-features.ts";
 import { uidOfWritten } from "./sim-manifest.ts";
 import { OBJECTS, type ObjectName } from "./sim-objects.ts";
+import { hasBadLine } from "./sim-pulls.ts";
 import { READS_NOTHING, throwReads, type SimReads, type SimVolume } from "./sim-reads.ts";
 
 export const NAMES = ["web", "db"] as const;
@@ -63,6 +64,8 @@ export interface SimSpec {
   readonly hostPort: number | undefined;
   /** Processors that its first container asks for; absent = none. */
   readonly cpu?: number;
+  /** It comes before others of its source. */
+  readonly critical?: true;
   readonly activeDeadlineSeconds: number | undefined;
   /** What must be there first, as the annotation says it. */
   readonly dependsOn: Dependency | undefined;
@@ -88,6 +91,10 @@ export interface SimSetup {
   readonly specs: ReadonlyMap<string, SimSpec>;
   /** Claims lie on a disk that may not be there. */
   readonly claimDisk: boolean;
+  /** The disk of images fills up, and the agent has brought images before. */
+  readonly imageDisk: boolean;
+  /** Pulls are slow, break off or stall. */
+  readonly badLine: boolean;
   /** In which file each object stands; empty = nobody reads any. */
   readonly homes: ReadonlyMap<ObjectName, FileName>;
   readonly latencyMs: Partial<Record<CallName, number>>;
@@ -111,10 +118,14 @@ export function throwSetup(seed: number): SimSetup {
   const objectDice = objectDiceOf(seed);
   const hasObjects = throwHasObjects(objectDice);
   const roomDice = roomDiceOf(seed);
+  const criticalDice = criticalDiceOf(seed);
   const specs = NAMES.flatMap((name, slot) =>
     Array.from({ length: VERSIONS }, (_, version) =>
       withReads(
-        crowded(throwSpec(dice, { name, slot, version: version + 1 }), roomDice),
+        promoted(
+          crowded(throwSpec(dice, { name, slot, version: version + 1 }), roomDice),
+          criticalDice,
+        ),
         hasObjects,
         objectDice,
       ),
@@ -126,6 +137,8 @@ export function throwSetup(seed: number): SimSetup {
   return {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
     claimDisk: hasObjects && objectDice.chance(0.3),
+    imageDisk: hasImageDisk(seed),
+    badLine: hasBadLine(seed),
     homes: new Map(hasObjects ? OBJECTS.map(({ name }) => [name, throwHome(objectDice)]) : []),
     latencyMs: { ...latencyMs, pullImage },
     statusLagMs: dice.weighted([
@@ -203,6 +216,24 @@ function crowded(spec: Omit<SimSpec, "uid">, dice: Mulberry32 | undefined): Omit
   const hostPort = dice.chance(0.25) ? SHARED_PORT : spec.hostPort;
   const grace = dice.chance(0.4) ? 40 : spec.grace;
   return { ...spec, ...cpu, hostPort, grace };
+}
+
+/** In three worlds of ten there are critical pods. */
+function criticalDiceOf(seed: number): Mulberry32 | undefined {
+  const dice = new Mulberry32(seed ^ 0xc1712);
+  return dice.chance(0.3) ? dice : undefined;
+}
+
+function promoted(spec: Omit<SimSpec, "uid">, dice: Mulberry32 | undefined): Omit<SimSpec, "uid"> {
+  return dice?.chance(0.4) === true ? { ...spec, critical: true } : spec;
+}
+
+/** A stream of its own: no other step of a seed moves. */
+export const IMAGE_STREAM = 0x1ba6e;
+
+/** Whether the disk of images fills up in the world of this seed. */
+export function hasImageDisk(seed: number): boolean {
+  return new Mulberry32(seed ^ IMAGE_STREAM).chance(0.4);
 }
 
 /** Whether anything happens to ConfigMaps and Secrets in the world of this seed. */

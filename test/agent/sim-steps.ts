@@ -5,7 +5,11 @@ import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { BadDocument } from "./sim-authority.ts";
 import type { HintMode, HowRemoved, HowWritten } from "./sim-directory.ts";
 import type { EditedKeys, ObjectName, Spoiling } from "./sim-objects.ts";
+import type { Shortage } from "./sim-pressure.ts";
 import { NAMES, VERSIONS, type FileName, type SimName } from "./sim-specs.ts";
+
+/** Wall ms to which the clock may step. */
+export const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
 
 export type FaultKind =
   | "fail"
@@ -143,7 +147,11 @@ export type SimAct =
   | { readonly type: "Network"; readonly ready: boolean }
   | { readonly type: "Images"; readonly there: boolean }
   | { readonly type: "Daemon"; readonly up: boolean }
+  /** So full is the disk of images, by other things too. */
+  | { readonly type: "ImageDisk"; readonly percent: number }
   | { readonly type: "Disk"; readonly failures: number }
+  /** What the kernel says is left; nothing fails for it. */
+  | { readonly type: "Pressure"; readonly of: Shortage; readonly short: boolean }
   /** The disk of claims, where they have one. */
   | { readonly type: "ClaimDisk"; readonly there: boolean }
   | { readonly type: "Wall"; readonly to: "1970" | "later" | "earlier" }

@@ -12,23 +12,31 @@ import { settleForeigners } from "./sim-foreigners.ts";
 import { SimJudge } from "./sim-judge.ts";
 import { SimMachine } from "./sim-machine.ts";
 import { SimProcess } from "./sim-process.ts";
+import { SimLine } from "./sim-pulls.ts";
 import { ReportJudge } from "./sim-report-judge.ts";
 import { troubleRuntime } from "./sim-runtime-trouble.ts";
 import { ObjectHand } from "./sim-object-hand.ts";
 import type { ObjectName } from "./sim-objects.ts";
-import { acceptable, fitTogether } from "./sim-room.ts";
-import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
-import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
+import { setShortage } from "./sim-pressure.ts";
+import { acceptable, comesFirst, fitTogether } from "./sim-room.ts";
+import {
+  LATER,
+  NAMES,
+  throwSetup,
+  type SimName,
+  type SimSetup,
+  type SimSpec,
+} from "./sim-specs.ts";
+import { sayStep, WALL, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
 import { throwTrust } from "./sim-trust-dice.ts";
 import { FLEET, TrustHand } from "./sim-trust-hand.ts";
 import { ObjectTruth, type Reader } from "./sim-truth.ts";
-
-const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
 
 export class SimWorld implements Disposable {
   readonly setup: SimSetup;
   readonly machine: SimMachine;
   readonly judge: SimJudge;
+  readonly line: SimLine;
   readonly reports: ReportJudge;
   readonly authority: SimAuthority;
   readonly rollouts: SimRollouts;
@@ -58,6 +66,7 @@ export class SimWorld implements Disposable {
     const programDice = new Mulberry32(seed ^ 0xca5e);
     this.#behaviour = new Behaviour(programDice, () => this.judge.ledger);
     this.machine = new SimMachine({
+      seed,
       setup: this.setup,
       program: (container) => this.#behaviour.program(container),
       exec: (container) => ({ exitCode: this.#behaviour.isWell(container) ? 0 : 1 }),
@@ -66,6 +75,13 @@ export class SimWorld implements Disposable {
     });
     const { clock, runtime, broker, manifests } = this.machine;
     const { specs, homes } = this.setup;
+    this.line = new SimLine({
+      seed,
+      isBad: this.setup.badLine,
+      clock,
+      accuse: (text) => this.judge.accuse(text),
+    });
+    if (this.line.isBad) runtime.images.delete(LATER);
     const authority = new SimAuthority(broker);
     this.authority = authority;
     this.truth = new ObjectTruth({
@@ -95,6 +111,7 @@ export class SimWorld implements Disposable {
       runtime: () => runtime,
       agent: () => this.agent,
       wanted: () => this.#certain(),
+      signed: () => trusts?.signed === true,
       onNewLife: (uid) => this.reports.onNewLife(uid),
     });
     this.objects = new ObjectHand({
@@ -111,6 +128,7 @@ export class SimWorld implements Disposable {
       judge: () => this.judge,
       reports: () => this.reports,
       behaviour: this.#behaviour,
+      line: this.line,
       onLostCopies: () => this.#author.loseLastGood(),
       onAccepted: (digest) => this.trust?.onAccepted(digest),
     });
@@ -167,11 +185,11 @@ export class SimWorld implements Disposable {
     const asked = this.#asked();
     const [one, other] = asked.map((spec) => this.#taking(spec));
     if (one === undefined || other === undefined || fitTogether(one, other)) return [];
-    const files = asked.filter((spec) => this.readerOf(spec) === "file");
-    const [file, ...others] = files;
-    // One that waits for the document's makes no room for itself.
-    if (file !== undefined && others.length === 0 && file.dependsOn === undefined)
-      return asked.filter((spec) => spec !== file);
+    const wants = asked.map((spec) => ({ spec, isOfFile: this.readerOf(spec) === "file" }));
+    const first = wants.find((want) => wants.every((one) => one === want || comesFirst(want, one)));
+    // One that waits for the other makes no room for itself.
+    if (first !== undefined && first.spec.dependsOn === undefined)
+      return asked.filter((spec) => spec !== first.spec);
     const admitted = new Set(this.agent?.desired.pods.map(({ uid }) => uid));
     return asked.filter(({ uid }) => !admitted.has(uid)).slice(0, 1);
   }
@@ -222,9 +240,11 @@ export class SimWorld implements Disposable {
     const { clock, runtime, broker } = this.machine;
     this.judge.say("calm");
     this.machine.calm();
+    this.line.heal();
     this.#bringClaims(true);
     this.#behaviour.calm();
     this.process.diskFailures = 0;
+    this.judge.pressure.onCalm();
     this.#trouble("well");
     this.#author.bringBack();
     this.#author.finish();
@@ -318,12 +338,16 @@ export class SimWorld implements Disposable {
       case "Network":
       case "Images":
       case "Daemon":
+      case "ImageDisk":
         return troubleRuntime(act, this.machine, this.judge);
       case "ClaimDisk":
         return this.#bringClaims(act.there);
       case "Disk":
         this.process.diskFailures = act.failures;
         return;
+      case "Pressure":
+        setShortage(this.machine.readings, act.of, act.short);
+        return this.judge.pressure.onShortage(act.of, act.short);
       case "Wall":
         return clock.stepWall(WALL[act.to] - clock.now());
       case "Reboot":
@@ -382,7 +406,9 @@ export class SimWorld implements Disposable {
       const isComing = !desired.includes(spec) && this.readerOf(spec) === "mqtt";
       return isComing ? [[spec, "mqtt"] as const] : [];
     });
-    return [...desired.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving, ...coming];
+    // What has no room now may have some when another pod has come to its end.
+    const asked = [...desired, ...this.refused()];
+    return [...asked.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving, ...coming];
   }
 
   #isOpen(name: SimName): boolean {

@@ -11,7 +11,7 @@ import { sayStep } from "./sim-steps.ts";
 
 const DEFAULT_SEEDS = 500;
 /** Far above what a seed takes. */
-const SEED_MS = 2_000;
+const SEED_MS = 10_000;
 const SHRINK_MS = 20_000;
 const MINUTE_MS = 60_000;
 /** Seeds of one process in the long mode. */

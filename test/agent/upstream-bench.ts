@@ -1,9 +1,11 @@
 // The whole agent on virtual time with nothing but a broker and a runtime that always obey: for what it says upstream.
 
+import { noArchives } from "../fakes/fake-image-store.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
 import { Agent } from "../../src/agent/agent.ts";
+import { NO_PULL_EDGE } from "../fakes/fake-pull-edge.ts";
 import type { Edges } from "../../src/edges.ts";
 import type { AgentConfig, MqttConfig } from "../../src/config/config.ts";
 import { CONFIG_DEFAULTS, METERED_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
@@ -14,9 +16,12 @@ import type { MqttLink } from "../../src/mqtt/mqtt-link.ts";
 import { Store } from "../../src/store/store.ts";
 import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
+import { FakeLogs } from "../fakes/fake-logs.ts";
 import { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { FakeProbeEdge } from "../fakes/fake-probe-edge.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
+import { FakeReadings } from "../fakes/fake-readings.ts";
+import { fakeCompress } from "../fakes/fake-compress.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { IMAGE } from "./pod-world.ts";
 import { sha256 } from "./sim-manifest.ts";
@@ -32,6 +37,7 @@ export interface BenchOptions {
   readonly mqtt?: Partial<MqttConfig>;
   readonly profile?: "normal" | "metered";
   readonly latencyMs?: FakeRuntimeOptions["latencyMs"];
+  readonly edges?: Partial<Edges>;
 }
 
 const NODE = "pi-1";
@@ -42,6 +48,8 @@ export class UpstreamBench implements Disposable {
   readonly root = mkdtempSync("/tmp/agent-upstream-");
   readonly lines: string[] = [];
   readonly runtime: FakeRuntime;
+  /** Of its containers, as the runtime holds them open. */
+  readonly logs = new FakeLogs();
   readonly probes: FakeProbeEdge;
   readonly edges: Edges;
   readonly config: AgentConfig;
@@ -58,7 +66,15 @@ export class UpstreamBench implements Disposable {
     this.broker = options.broker ?? new FakeBroker(this.clock);
     const { clock, root } = this;
     const { latencyMs = {} } = options;
-    this.runtime = new FakeRuntime({ clock, images: [IMAGE], latencyMs });
+    this.runtime = new FakeRuntime({
+      clock,
+      images: [IMAGE],
+      latencyMs,
+      reopenLog: (id) => this.logs.reopen(id),
+      onEvent: ({ type, id }) => {
+        if (type === "Started") this.#openLog(id);
+      },
+    });
     this.probes = new FakeProbeEdge(clock);
     mkdirSync(join(root, "manifests"));
     writeFileSync(join(root, "resolv.conf"), "nameserver 192.0.2.53\n");
@@ -69,7 +85,7 @@ export class UpstreamBench implements Disposable {
       random: new Mulberry32(7),
       nativeBinding: addonPath,
     });
-    this.edges = this.#edges(files);
+    this.edges = { ...this.#edges(files), ...options.edges };
     this.mqtt = this.#mqtt();
     this.config = { ...this.#config(), mqtt: this.mqtt };
     this.#agent = new Agent({
@@ -104,8 +120,16 @@ export class UpstreamBench implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stop.abort();
+    this.logs[Symbol.dispose]();
     this.#store[Symbol.dispose]();
     rmSync(this.root, { recursive: true, force: true });
+  }
+
+  #openLog(id: string): void {
+    const container = this.runtime.containers.get(id);
+    const sandbox = this.runtime.sandboxes.get(container?.sandboxId ?? "");
+    if (container === undefined || sandbox === undefined) return;
+    this.logs.open(id, join(sandbox.config.logDirectory, container.config.logPath));
   }
 
   #edges(files: Files): Edges {
@@ -118,19 +142,26 @@ export class UpstreamBench implements Disposable {
       files,
       mounts: new SimMounts().edge(new Mortal(() => undefined), () => true),
       runHelper: () => Promise.reject(new Error("no file system hangs here")),
+      pulls: NO_PULL_EDGE,
+      runProgram: () => Promise.reject(new Error("no registry needs a program here")),
       cgroups: {
         facts: { version: 2, controllers: ["cpu"], mountPoint: "/simulated", hasSwap: false },
         write: () => [],
+        oomKills: () => undefined,
       },
+      readings: new FakeReadings(),
       cri: runtime,
       runtimeEvents: () => runtime.events,
       bringPauseImage: () => Promise.resolve(),
+      archives: noArchives(),
       probes: this.probes,
+      download: () => Promise.reject(new Error("no manifests come from a URL here")),
       mqtt: this.#options.wrap?.(link) ?? link,
       store: this.#store,
       machine: {
         hostname: NODE,
         machineId: "0123456789abcdef0123456789abcdef",
+        systemUuid: "01234567-89ab-cdef-0123-456789abcdef",
         serial: "10000000abcdef01",
         mac: "02:00:00:00:00:01",
         cpus: 4,
@@ -142,13 +173,17 @@ export class UpstreamBench implements Disposable {
         osImage: "Simulated Linux",
         architecture: "arm64",
       },
+      board: () => ({ storage: [] }),
       bootId: "00000000-0000-4000-8000-000000000001",
+      diskSpace: () => ({ capacityBytes: 32 * 1024 ** 3, availableBytes: 16 * 1024 ** 3 }),
       addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
       clockSynchronised: () => true,
       clockFloor: new ClockFloor(0),
       verifySignature: () => false,
       rootKeys: () => ({ keys: [], problems: [] }),
+      kernelLog: { read: () => [], [Symbol.dispose]: () => undefined },
       trimMemory: () => undefined,
+      compressFile: fakeCompress(files),
       sha256,
     };
   }

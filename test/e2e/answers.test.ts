@@ -44,7 +44,7 @@ e2e.concurrent(
       restartPolicy: "Sometimes",
     });
     const data = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: ["a"] };
-    const resources = [goodPod(node.name), broken, data, { apiVersion: "v1", kind: "Deployment" }];
+    const resources = [goodPod(node.name), broken, data, { apiVersion: "v1", kind: "ReplicaSet" }];
     const at = { namespace: "default" };
     await isRefusedWith(node, {
       what: "a document with four mistakes",

@@ -126,7 +126,10 @@ e2e.concurrent(
       is: "runs what can run",
       when: (seen) =>
         containerOf(seen, "main").ready &&
-        Object.keys(waiting).every((name) => containerOf(seen, name).state.waiting !== undefined),
+        Object.keys(waiting).every((name) => {
+          const { reason } = containerOf(seen, name).state.waiting ?? {};
+          return reason !== undefined && reason !== "PodInitializing";
+        }),
     });
     const shown = Object.keys(waiting).map((name) => [name, containerOf(pod, name).state.waiting]);
     expect(Object.fromEntries(shown)).toEqual(

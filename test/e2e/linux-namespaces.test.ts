@@ -59,6 +59,12 @@ afterAll(async () => {
   stage.close();
 }, 180_000);
 
+/** The lines of a hosts file, or what ends with one, before the names of the other pods. */
+function withoutPods(lines: readonly string[]): readonly string[] {
+  const section = lines.indexOf("# Pods of this node.");
+  return section < 0 ? lines : lines.slice(0, section - 1);
+}
+
 type Namespaces = Readonly<Record<string, string>>;
 
 /** `net:[4026531840]` of the first lines. */
@@ -103,7 +109,7 @@ e2e.concurrent("hostIPC is the node's shared memory, and nothing else of it", as
 });
 
 e2e.concurrent("hostNetwork is the node's network, with its name and its hosts", async () => {
-  const lines = await linesOf(agent, "host-network");
+  const lines = withoutPods(await linesOf(agent, "host-network"));
   expect(common(namespacesIn(lines), await ofNode())).toEqual(["net", "uts"]);
   expect(lines.slice(7)).toEqual([
     (await output(["uname", "-n"])).trim(),
@@ -125,7 +131,7 @@ e2e.concurrent("shareProcessNamespace lets one container see, read and end anoth
 });
 
 const HOSTS = [
-  "# Written by the agent for this pod. Manual changes are overwritten when a container starts.",
+  "# Written by the agent for this pod. Manual changes are overwritten.",
   "127.0.0.1\tlocalhost",
   "::1\tlocalhost ip6-localhost ip6-loopback",
   "fe00::0\tip6-localnet",
@@ -157,7 +163,7 @@ e2e.concurrent.each([
   ],
 ] as const)("a pod is called %s", async (_, told) => {
   const { on, pod, names } = told;
-  const lines = await linesOf(on === "agent" ? agent : cluster, pod);
+  const lines = withoutPods(await linesOf(on === "agent" ? agent : cluster, pod));
   const [ip = ""] = lines.slice(3);
   const short = "known" in told ? told.known : names[0].split(".")[0];
   expect(ip).toStartWith(stage.containerd.facts.subnet.replace(/0\/24$/, ""));

@@ -197,7 +197,7 @@ e2e("get node", async () => {
   const table = await agent.cli("get", "node");
   expect(table.code).toBe(0);
   expect(table.stdout).toMatch(/^NAME +STATUS/);
-  expect(table.stdout).toMatch(/^doors +Ready /m);
+  expect(table.stdout).toMatch(/^doors +Ready(?:,OOMUnprotected)? /m);
   const node = json<{
     readonly kind: string;
     readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };

@@ -22,12 +22,16 @@ function inHand(agent: AgentProcess): readonly string[] {
   return readInHand(text).hands.map(({ kind, name }) => `${kind} ${name}`);
 }
 
-/** `after`: the process before, whose file is there until the next one has read it; returns the one that was killed. */
+/**
+ * Kills the agent while it works on this and on no other pod: each pod in hand at two deaths is a suspect.
+ * `after`: the process before, whose file is there until the next one has read it; returns the one that was killed.
+ */
 async function killInHand(agent: AgentProcess, work: string, after = ""): Promise<string> {
   const look = (): string | false => {
     const text = readFileSync(join(agent.paths.state, "in-hand"), "utf8");
-    const { process } = readInHand(text);
-    return process !== after && inHand(agent).includes(work) && process;
+    const { process, hands } = readInHand(text);
+    const pods = hands.filter(({ kind }) => kind === "Pod").map(({ name }) => `Pod ${name}`);
+    return process !== after && pods.length === 1 && pods[0] === work && process;
   };
   const timing = { interval: 0, timeout: 60_000, explain: () => agent.logTail() };
   const killed = await eventually(`${work} is in hand`, look, timing);

@@ -2,7 +2,7 @@
 
 import { dockerArchive, type ImageSpec } from "../harness/images.ts";
 import { uptime } from "./support-h-ticks.ts";
-import { blob, manifestOf, MANIFEST, partsOf, type Blob } from "./support-e-registry.ts";
+import { blob, manifestOf, MANIFEST, partsOf, type Blob } from "../harness/image-blobs.ts";
 
 export interface Asked {
   /** `name:tag`, or `name@digest`. */

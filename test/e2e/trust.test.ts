@@ -120,7 +120,9 @@ e2e(
         { timeout: 60_000, explain: () => agent.logTail(20) },
       );
       expect(condition).toMatch(says);
-      expect((await agent.cli("get", "node")).stdout).toContain("Ready,TrustUnavailable");
+      expect((await agent.cli("get", "node")).stdout).toMatch(
+        /Ready,(?:OOMUnprotected,)?TrustUnavailable/,
+      );
       const { required, rootKeys, problems } = await shown(node);
       expect([required, rootKeys]).toEqual([true, []]);
       expect(problems.join()).toMatch(/agent trust reset/);

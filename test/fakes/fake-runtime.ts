@@ -105,6 +105,8 @@ export interface FakeRuntimeOptions {
   readonly images?: readonly string[];
   /** References that PullImage can get; default: every one. */
   readonly pullable?: readonly string[];
+  /** Bytes of an image; default 1000. */
+  readonly sizeOf?: (name: string) => bigint | undefined;
   /** The image of every sandbox; default: there. */
   readonly sandboxImage?: { readonly name: string; readonly present: boolean };
   readonly networkReady?: boolean;
@@ -124,6 +126,8 @@ export interface FakeRuntimeOptions {
   readonly tellsExits?: boolean;
   /** Whether GetContainerEvents exists. */
   readonly servesContainerEvents?: boolean;
+  /** Opens the log file of a running container anew; what it throws is the runtime's error. */
+  readonly reopenLog?: (id: string) => void;
   /** Answer of ExecSync. */
   readonly exec?: (
     container: FakeContainer,
@@ -152,7 +156,16 @@ const EVENT_TYPES: Readonly<Partial<Record<TaskEventType, ContainerEventType>>> 
   Deleted: ContainerEventType.CONTAINER_DELETED_EVENT,
 };
 
+interface ContainerUse {
+  readonly memoryBytes: number;
+  readonly layerBytes: number;
+}
+
 export class FakeRuntime implements CriClient {
+  /** What a container uses, as its statistics show it. */
+  usage: (container: FakeContainer) => ContainerUse = () => {
+    return { memoryBytes: 1_000_000, layerBytes: 0 };
+  };
   readonly calls: RecordedCall[] = [];
   readonly faults = new Faults();
   readonly events: FakeEvents;
@@ -189,9 +202,18 @@ export class FakeRuntime implements CriClient {
 
   // What a test does to the world.
 
-  addImage(name: string, more: { readonly uid?: bigint; readonly username?: string } = {}): void {
+  addImage(
+    name: string,
+    more: { readonly uid?: bigint; readonly username?: string; readonly size?: bigint } = {},
+  ): void {
     const id = `sha256:${new Bun.CryptoHasher("sha256").update(name).digest("hex")}`;
-    this.images.set(name, { id, name, size: 1000n, uid: more.uid, username: more.username ?? "" });
+    const { uid, username = "", size = this.#options.sizeOf?.(name) ?? 1000n } = more;
+    this.images.set(name, { id, name, size, uid, username });
+  }
+
+  /** Bytes of all images. */
+  get imageBytes(): bigint {
+    return [...this.images.values()].reduce((sum, { size }) => sum + size, 0n);
   }
 
   /** The container's process ends. */
@@ -539,6 +561,7 @@ export class FakeRuntime implements CriClient {
     return this.#call({ call: "reopenContainerLog", args: [id], limits: within(options) }, () => {
       if (this.#container("ReopenContainerLog", id).state !== ContainerState.CONTAINER_RUNNING)
         throw refused("ReopenContainerLog", "container is not running");
+      this.#options.reopenLog?.(id);
     });
   }
 
@@ -709,7 +732,7 @@ export class FakeRuntime implements CriClient {
 
   imageFsInfo(options?: CallOptions): Promise<ImageFsInfoResponse> {
     return this.#call({ call: "imageFsInfo", args: [], limits: within(options) }, () => {
-      const used = [...this.images.values()].reduce((sum, { size }) => sum + size, 0n);
+      const used = this.imageBytes;
       const filesystem = {
         fsId: { mountpoint: "/var/lib/containerd" },
         usedBytes: { value: used },
@@ -856,10 +879,12 @@ export class FakeRuntime implements CriClient {
   #stats(container: FakeContainer): ContainerStats {
     const { id, config } = container;
     const { labels, annotations, metadata } = config;
+    const usage = this.usage(container);
     return create(ContainerStatsSchema, {
       attributes: { id, metadata: { ...metadata! }, labels, annotations },
       cpu: { timestamp: this.#now(), usageCoreNanoSeconds: { value: 1_000_000n } },
-      memory: { timestamp: this.#now(), workingSetBytes: { value: 1_000_000n } },
+      memory: { timestamp: this.#now(), workingSetBytes: { value: BigInt(usage.memoryBytes) } },
+      writableLayer: { usedBytes: { value: BigInt(usage.layerBytes) }, inodesUsed: { value: 1n } },
     });
   }
 

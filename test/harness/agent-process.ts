@@ -41,6 +41,8 @@ export interface AgentPaths {
   readonly manifests: string;
   readonly state: string;
   readonly podLogs: string;
+  /** Image archives; not made. */
+  readonly images: string;
   readonly socket: string;
   readonly log: string;
 }
@@ -67,6 +69,7 @@ export class AgentProcess {
       manifests: join(directory, "manifests"),
       state: join(directory, "state"),
       podLogs: join(directory, "logs"),
+      images: join(directory, "images"),
       socket: join(directory, "agent.sock"),
       log: join(directory, "agent.log"),
     };
@@ -80,11 +83,14 @@ export class AgentProcess {
       staticPodPath: this.paths.manifests,
       stateDir: this.paths.state,
       podLogsDir: this.paths.podLogs,
+      imageArchivePath: this.paths.images,
       socket: this.paths.socket,
       containerRuntimeEndpoint: options.endpoint,
       imageServiceEndpoint: options.endpoint,
       instance: options.instance ?? "default",
       nodeName: this.nodeName,
+      // The disk of a developer's machine may be nearly full.
+      evictionHard: { "memory.available": "100Mi" },
       ...(options.cgroupRoot === undefined ? {} : { cgroupRoot: options.cgroupRoot }),
       ...(options.mqttUrl === undefined ? {} : { mqtt: { url: options.mqttUrl, ...options.mqtt } }),
       ...options.config,

@@ -8,7 +8,7 @@ interface DaemonOptions {
   readonly temp: TempDirectory;
   readonly logFile: string;
   readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Starts a program in its own process group; it ends with the temporary directory at the latest. */

@@ -18,6 +18,8 @@ export interface ImageSpec {
   readonly entrypoint?: readonly string[];
   /** A number, or a name of /etc/passwd; absent = root. */
   readonly user?: string;
+  /** Bytes of a file that cannot be compressed: makes its download take time. */
+  readonly ballast?: number;
 }
 
 export const BUSYBOX_1: ImageSpec = { name: "local/busybox:1", version: "1" };
@@ -84,6 +86,11 @@ export async function importImages(
   });
 }
 
+/** The layer of such an image. */
+export function busyboxLayer(version: string): Uint8Array {
+  return tar(layerEntries({ name: "", version }));
+}
+
 function layerEntries(spec: ImageSpec): readonly TarEntry[] {
   const busybox = busyboxPath();
   const applets = runSync([busybox, "--list"]).stdout.trim().split("\n");
@@ -104,7 +111,16 @@ function layerEntries(spec: ImageSpec): readonly TarEntry[] {
     text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"),
     text("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
     text("etc/image-version", `${spec.version}\n`),
+    ...(spec.ballast === undefined ? [] : [ballast(spec.ballast, spec.version)]),
   ];
+}
+
+/** The same bytes for the same version. */
+function ballast(size: number, version: string): TarEntry {
+  const blocks = Array.from({ length: Math.ceil(size / 64) }, (_, index) =>
+    new Bun.CryptoHasher("sha512").update(`${version} ${index}`).digest(),
+  );
+  return { type: "file", path: "ballast", mode: 0o644, data: Buffer.concat(blocks) };
 }
 
 /** A busybox that needs no library: `ldd` refuses it. */

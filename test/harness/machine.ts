@@ -84,13 +84,13 @@ export function freeSubnet(): string {
   throw new Error("no free subnet below 10.200.0.0 was found for the CNI bridge");
 }
 
-/** Major and minor of the containerd on PATH. */
-export async function containerdVersion(): Promise<{
+/** Major and minor of a containerd, by default the one on PATH. */
+export async function containerdVersion(binary = "containerd"): Promise<{
   readonly text: string;
   readonly major: number;
   readonly minor: number;
 }> {
-  const { stdout } = await run(["containerd", "--version"]);
+  const { stdout } = await run([binary, "--version"]);
   const found = /\bv?(\d+)\.(\d+)\.\d+\S*/.exec(stdout);
   if (found === null) throw new Error(`containerd --version says ${JSON.stringify(stdout)}`);
   return { text: found[0], major: Number(found[1]), minor: Number(found[2]) };

@@ -1,7 +1,7 @@
 // A containerd of our own: nothing of the machine's containerd, networks or cgroups is used or touched.
 
 import { mkdirSync, existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { cniList, containerdToml } from "./containerd-config.ts";
 import {
@@ -25,13 +25,22 @@ import { rawCall } from "./raw-grpc.ts";
 import { output } from "./run-command.ts";
 import type { TempDirectory } from "./temp-directory.ts";
 
+/** containerd's own directory, below ours. */
+const ROOT = "r";
+
 export interface PrivateContainerdOptions {
   /** False: no CNI configuration, so that NetworkReady stays false. */
   readonly network?: boolean;
   /** Absent = containerd's default, which is not there: the agent has to bring its own. */
   readonly sandboxImage?: string;
+  /** Where it keeps images and containers; absent = beside its socket. */
+  readonly root?: string;
   /** Containers get labels; then they reach nothing of the host that has no label for them. */
   readonly selinux?: boolean;
+  /** Images and snapshots lie on a file system of their own of this size: an ext4 in a file, mounted by a loop device. */
+  readonly diskMegabytes?: number;
+  /** Path of another containerd than the one on PATH; its shims and `ctr` lie beside it. */
+  readonly binary?: string;
 }
 
 /** Says why containerd cannot run on this machine; tests print it as `skipped: reason`. */
@@ -59,6 +68,7 @@ export class PrivateContainerd {
   readonly snapshotter: "overlayfs" | "native";
   readonly facts: ContainerdFacts;
   readonly #temp: TempDirectory;
+  readonly #binary: string | undefined;
   #child: Bun.Subprocess | undefined;
 
   private constructor(options: {
@@ -66,8 +76,10 @@ export class PrivateContainerd {
     facts: ContainerdFacts;
     version: string;
     snapshotter: "overlayfs" | "native";
+    binary: string | undefined;
   }) {
     this.#temp = options.temp;
+    this.#binary = options.binary;
     this.facts = options.facts;
     this.version = options.version;
     this.snapshotter = options.snapshotter;
@@ -91,7 +103,10 @@ export class PrivateContainerd {
       before: factsBefore(),
     };
     writeContainerdFacts(facts);
-    const version = await containerdVersion();
+    if (options.diskMegabytes !== undefined)
+      await mountDisk({ directory, at: join(directory, ROOT), megabytes: options.diskMegabytes });
+    const { binary } = options;
+    const version = await containerdVersion(binary);
     const snapshotter = usableSnapshotter(directory);
     const cniConf = join(directory, "net.d");
     mkdirSync(cniConf);
@@ -104,7 +119,7 @@ export class PrivateContainerd {
       join(directory, "config.toml"),
       containerdToml({
         ...version,
-        root: join(directory, "r"),
+        root: options.root ?? join(directory, ROOT),
         state: facts.state,
         socket: facts.socket,
         cniBin: cniDirectory() ?? "/usr/lib/cni",
@@ -117,7 +132,12 @@ export class PrivateContainerd {
         ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
       }),
     );
-    return new PrivateContainerd({ temp, facts, version: version.text, snapshotter });
+    return new PrivateContainerd({ temp, facts, version: version.text, snapshotter, binary });
+  }
+
+  /** Its images and snapshots. */
+  get root(): string {
+    return join(this.facts.directory, ROOT);
   }
 
   get socket(): string {
@@ -149,8 +169,11 @@ export class PrivateContainerd {
 
   /** Starts it and waits until CRI answers. */
   async start(): Promise<void> {
-    const command = ["containerd", "--config", join(this.facts.directory, "config.toml")];
-    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile });
+    const binary = this.#binary ?? "containerd";
+    const command = [binary, "--config", join(this.facts.directory, "config.toml")];
+    const beside = this.#binary === undefined ? "" : `${dirname(this.#binary)}:`;
+    const env = { ...process.env, PATH: `${beside}${process.env["PATH"] ?? ""}` };
+    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile, env });
     this.#child = child;
     await eventually("CRI of the private containerd answers", () => this.#answers(child), {
       timeout: 30_000,
@@ -178,7 +201,8 @@ export class PrivateContainerd {
 
   /** Standard output of `ctr` in the namespace of CRI. */
   async ctr(...args: readonly string[]): Promise<string> {
-    return output(["ctr", "--address", this.socket, "--namespace", "k8s.io", ...args]);
+    const ctr = this.#binary === undefined ? "ctr" : join(dirname(this.#binary), "ctr");
+    return output([ctr, "--address", this.socket, "--namespace", "k8s.io", ...args]);
   }
 
   logTail(lines = 30): string {
@@ -194,6 +218,21 @@ export class PrivateContainerd {
     });
     return answer.length > 0;
   }
+}
+
+interface DiskOptions {
+  readonly directory: string;
+  readonly at: string;
+  readonly megabytes: number;
+}
+
+/** Unmounted with everything else below the directory; the loop device goes with the mount. */
+async function mountDisk({ directory, at, megabytes }: DiskOptions): Promise<void> {
+  const file = join(directory, "disk.img");
+  mkdirSync(at, { recursive: true });
+  await output(["truncate", "-s", `${megabytes}M`, file]);
+  await output(["mkfs.ext4", "-q", "-F", "-m", "0", file]);
+  await output(["mount", "-o", "loop", file, at]);
 }
 
 function cdiDirectory(directory: string): string {

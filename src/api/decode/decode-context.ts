@@ -3,7 +3,9 @@
 import type { DesiredPod, Rejection, SourceName } from "../pod/desired-pod.ts";
 import type { ReadContext } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
+import type { DesiredRun } from "../workload/desired-job.ts";
 import type { DesiredObject } from "../v1/object/local-object.ts";
+import type { DesiredService } from "../v1/object/service.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
@@ -42,9 +44,13 @@ export interface DecodedObject {
   readonly pods: readonly DecodedItem<DesiredPod>[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DecodedItem<DesiredObject>[];
+  /** Jobs and CronJobs. */
+  readonly runs: readonly DecodedItem<DesiredRun>[];
+  /** Services that are names; each is among `ignoredKinds` too. */
+  readonly services: readonly DecodedItem<DesiredService>[];
   /** Errors of pods and local objects, and of what might be one: these are in neither list. */
   readonly errors: readonly Rejection[];
-  /** Objects that are left out, as their kind means nothing on one node: `Ignored`, and what to write instead. */
+  /** Objects that are left out, as their kind means nothing or little on one node: `Ignored`, and what to write instead. */
   readonly ignoredKinds: readonly Rejection[];
   /** Reported without refusing anything: `Ignored` fields, `NotForThisNode`. */
   readonly notices: readonly Rejection[];
@@ -53,6 +59,8 @@ export interface DecodedObject {
 export const NOTHING_DECODED: DecodedObject = {
   pods: [],
   objects: [],
+  runs: [],
+  services: [],
   errors: [],
   ignoredKinds: [],
   notices: [],
@@ -67,6 +75,8 @@ export function mergeDecoded(decoded: readonly DecodedObject[]): DecodedObject {
   return {
     pods: decoded.flatMap(({ pods }) => pods),
     objects: decoded.flatMap(({ objects }) => objects),
+    runs: decoded.flatMap(({ runs }) => runs),
+    services: decoded.flatMap(({ services }) => services),
     errors: decoded.flatMap(({ errors }) => errors),
     ignoredKinds: few(ignored, isCount, more),
     notices: decoded.flatMap(({ notices }) => notices),

@@ -5,12 +5,21 @@ import {
   mergeDecoded,
   NOTHING_DECODED,
   type DecodeContext,
-  type DecodedItem,
   type DecodedObject,
 } from "./decode-context.ts";
-import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
+import {
+  decodedItem,
+  decodeOnePod,
+  MAX_WORD,
+  notices,
+  rejected,
+  rejections,
+} from "./decoded-item.ts";
+import { decodeRun } from "./decode-job.ts";
+import { decodeService } from "./decode-service.ts";
+import { decodeWorkload } from "./decode-workload.ts";
 import type { LocalObject, LocalObjectKind } from "../v1/object/local-object.ts";
-import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
+import type { Rejection } from "../pod/desired-pod.ts";
 import { required, type Node } from "./field-reader.ts";
 import { Findings, FindingsBudget, invalidValue, locatedError } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
@@ -19,18 +28,15 @@ import { leftOut, malformed, otherFormat } from "./other-kinds.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
+import { isRunKind, isWorkloadKind, versionOf } from "../workload/workload-kinds.ts";
 import { MAX_DEPTH } from "../yaml/text-limits.ts";
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import { unknownFieldsOf } from "../pod/pod-annotations.ts";
-import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { meantText } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject, memberOf, withoutUndefined } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 import type { Type } from "../schema/type.ts";
-
-/** Longer than any valid name or kind: those of a broken object remain fit for a log line. */
-const MAX_WORD = 256;
 
 const LOCAL_TYPES: Readonly<Record<LocalObjectKind, Type<LocalObject>>> = {
   ConfigMap: CONFIG_MAP,
@@ -51,6 +57,8 @@ function decodeWithin(value: unknown, context: DecodeContext): DecodedObject {
   const kind = value["kind"];
   if (kind === "Pod") return decodeOnePod(value, context);
   if (isLocalKind(kind)) return decodeLocalObject(value, kind, context);
+  if (isWorkloadKind(kind)) return decodeWorkload(value, kind, context);
+  if (isRunKind(kind)) return decodeRun(value, kind, context);
   if (isList(kind)) return decodeList(value, kind, context);
   return decodeOtherKind(value, context);
 }
@@ -59,41 +67,6 @@ function isTooDeep(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((member) => isTooDeep(member, levels - 1));
-}
-
-function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject {
-  const result = decodePod(value, context);
-  if (!result.ok) return rejected(value, context, result.errors);
-  const pod = decodedItem(desiredPod(result.value, context), result.value.written, context);
-  return { ...NOTHING_DECODED, pods: [pod], notices: notices(value, context, result.warnings) };
-}
-
-function decodedItem<D>(
-  desired: D,
-  written: JsonObject,
-  { document = 0, item }: DecodeContext,
-): DecodedItem<D> {
-  return { desired, written, document, ...withoutUndefined({ item }) };
-}
-
-function desiredPod(
-  { pod, writtenSpec }: DecodedPodObject,
-  { source, sourceRef, sha256 }: DecodeContext,
-): DesiredPod {
-  const hashes = [writtenSpec["initContainers"], writtenSpec["containers"]]
-    .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
-    .flatMap((container): [string, string][] => {
-      const name = memberOf(container, "name");
-      return typeof name === "string" ? [[name, containerHash(container, sha256)]] : [];
-    });
-  return {
-    uid: pod.metadata.uid,
-    pod,
-    source,
-    sourceRef,
-    specHash: specHash(writtenSpec, sha256),
-    containerHashes: Object.fromEntries(hashes),
-  };
 }
 
 function isLocalKind(kind: unknown): kind is LocalObjectKind {
@@ -138,7 +111,7 @@ function decodeItem(item: unknown, list: string, context: DecodeContext): Decode
   const implied = itemKind(list);
   const value =
     implied !== undefined && item["kind"] === undefined
-      ? { apiVersion: "v1", ...item, kind: implied }
+      ? { apiVersion: versionOf(implied), ...item, kind: implied }
       : item;
   const kind = value["kind"];
   if (!isList(kind) || (list === "List" && kind !== "List")) return decodeWithin(value, context);
@@ -172,6 +145,7 @@ function decodeOtherKind(value: JsonObject, context: DecodeContext): DecodedObje
     const error = { path: [field], code: "Invalid", message: invalidValue(value[field], message) };
     return wrong(locatedError(error, context.locate));
   }
+  if (kind === "Service") return decodeService(value, context);
   const notice = kindError("Ignored", leftOut(shown), context);
   return { ...NOTHING_DECODED, ignoredKinds: rejections(value, context, [notice]) };
 }
@@ -185,49 +159,4 @@ function withoutKind(value: JsonObject, context: DecodeContext): FieldError {
 
 function kindError(code: string, message: string, { locate }: DecodeContext): FieldError {
   return locatedError({ path: ["kind"], code, message }, locate);
-}
-
-/** A pod of another node is only noted, whatever else is wrong with it. */
-function rejected(
-  value: JsonObject,
-  context: DecodeContext,
-  errors: readonly FieldError[],
-): DecodedObject {
-  const all = rejections(value, context, errors);
-  const elsewhere = all.filter(({ code }) => code === "NotForThisNode");
-  return elsewhere.length > 0
-    ? { ...NOTHING_DECODED, notices: elsewhere }
-    : { ...NOTHING_DECODED, errors: all };
-}
-
-function notices(
-  value: JsonObject,
-  context: DecodeContext,
-  warnings: readonly FieldError[],
-): readonly Rejection[] {
-  return context.lenient === true ? [] : rejections(value, context, warnings);
-}
-
-function rejections(
-  value: JsonObject,
-  { source, ref }: DecodeContext,
-  errors: readonly FieldError[],
-): readonly Rejection[] {
-  const identity = identityOf(value);
-  return errors.map((error) => ({ source, ref, ...identity, ...error }));
-}
-
-/** Kind, namespace and name of an object that may be broken, as far as they can be read. */
-function identityOf(value: JsonObject): Pick<Rejection, "kind" | "namespace" | "name"> {
-  const name = wordOf(memberOf(value["metadata"], "name"));
-  const namespace = wordOf(memberOf(value["metadata"], "namespace")) ?? "";
-  return withoutUndefined({
-    kind: wordOf(value["kind"]),
-    namespace: name === undefined ? undefined : namespace === "" ? "default" : namespace,
-    name,
-  });
-}
-
-function wordOf(written: unknown): string | undefined {
-  return typeof written === "string" ? shortText(written, MAX_WORD) : undefined;
 }

@@ -2,29 +2,34 @@
 
 import { harmless } from "./field-rules.ts";
 import { invalidAt } from "./field-reader.ts";
-import { fieldOf, objectType, unread } from "../schema/codec.ts";
+import { fieldOf, objectType, string, unread } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
 import { isOtherKind } from "./other-kinds.ts";
 import { typeFields } from "../v1/metadata.ts";
 import type { LocalObjectKind } from "../v1/object/local-object.ts";
+import { RUN_KINDS, versionOf, WORKLOAD_KINDS, type RunKind } from "../workload/workload-kinds.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 
-/** What this node runs, or keeps for its pods. */
+/** What runs on this node, or is kept for its pods. */
 export const MANIFEST_KINDS = [
   "Pod",
   "ConfigMap",
   "Secret",
   "PersistentVolumeClaim",
-] as const satisfies readonly ("Pod" | LocalObjectKind)[];
+  ...RUN_KINDS,
+] as const satisfies readonly ("Pod" | LocalObjectKind | RunKind)[];
 export type ManifestKind = (typeof MANIFEST_KINDS)[number];
+
+/** All that are read: workloads turn into pods. */
+export const OWN_OBJECTS: readonly string[] = [...MANIFEST_KINDS, ...WORKLOAD_KINDS];
 
 /** Lists, each with the kind of its items that name none: an API server leaves it out. */
 const LISTS: Readonly<Record<string, string | undefined>> = {
   List: undefined,
-  ...Object.fromEntries(MANIFEST_KINDS.map((kind) => [`${kind}List`, kind])),
+  ...Object.fromEntries(OWN_OBJECTS.map((kind) => [`${kind}List`, kind])),
 };
 export const LIST_KINDS: readonly string[] = Object.keys(LISTS);
-const OWN_KINDS: readonly string[] = [...MANIFEST_KINDS, ...LIST_KINDS];
+const OWN_KINDS: readonly string[] = [...OWN_OBJECTS, ...LIST_KINDS];
 
 /** Items of any kind: each is read as if it were alone. */
 const ITEMS: Type<readonly unknown[]> = {
@@ -34,8 +39,16 @@ const ITEMS: Type<readonly unknown[]> = {
   schema: () => ({ type: "array", items: { type: "object" } }),
 };
 
+const VERSIONS: readonly string[] = [...new Set(OWN_OBJECTS.map(versionOf))];
+
 export const LIST = objectType("List", {
   ...typeFields("List"),
+  apiVersion: string({
+    about: "Version of the API: v1, or that of its items.",
+    required: '"v1"',
+    check: (version) => (VERSIONS.includes(version) ? undefined : 'must be "v1"'),
+    schema: { enum: VERSIONS },
+  }),
   metadata: unread("ListMeta", "Facts of an API server about the list.", harmless),
   items: fieldOf(ITEMS)({ about: "The objects.", default: [], marked: true }),
 });

@@ -4,21 +4,16 @@
 const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/;
 const API_VERSION = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-const AS_POD = "write spec.template as a Pod";
+const AS_DEPLOYMENT = "write it as a Deployment";
 const HOST_PORT = "use hostPort in the ports of the container";
 const PROXY = "run a reverse proxy as a Pod with hostPort";
 const NO_ACCOUNTS = "it is not needed: a pod here has no account of an API server";
 const NO_CLUSTER = "it is not needed: it controls a whole cluster";
 
 const INSTEAD: Readonly<Record<string, string>> = {
-  Deployment: AS_POD,
-  DaemonSet: AS_POD,
-  ReplicaSet: AS_POD,
-  ReplicationController: AS_POD,
-  StatefulSet: `${AS_POD}, and each of its volumeClaimTemplates as a PersistentVolumeClaim`,
-  Job: `${AS_POD}, with restartPolicy OnFailure or Never`,
-  CronJob:
-    "write spec.jobTemplate.spec.template as a Pod with restartPolicy Never; there are no schedules on this node",
+  ReplicaSet: AS_DEPLOYMENT,
+  ReplicationController: AS_DEPLOYMENT,
+  ControllerRevision: "it is not needed: the agent keeps the last good revision by itself",
   PodTemplate: "write template as a Pod",
   Service: `${HOST_PORT}, or hostNetwork`,
   Endpoints: HOST_PORT,
@@ -74,6 +69,9 @@ export function leftOut(kind: string): string {
   const instead = insteadOf(kind) ?? OTHERWISE;
   return `kind ${JSON.stringify(kind)} does not run on this node and is skipped; ${instead}`;
 }
+
+/** Of a Service whose name finds pods. */
+export const SERVICE_IS_NAME = `kind "Service" works on this node as a headless name: it finds the ready pods that its selector matches; ports, load balancing and cluster IPs do not work, ${HOST_PORT} instead`;
 
 /** The field of such an object that makes it none of Kubernetes, and why. */
 export function malformed(

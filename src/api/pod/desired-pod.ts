@@ -1,6 +1,8 @@
 // What a source asks for: a defaulted pod with its identity and its origin.
 
+import type { DesiredRun } from "../workload/desired-job.ts";
 import type { DesiredObject } from "../v1/object/local-object.ts";
+import type { DesiredService } from "../v1/object/service.ts";
 import type { Pod, PodUID } from "../v1/pod.ts";
 import type { DocumentTerms } from "./update-policy.ts";
 import type { SourceName } from "./labels.ts";
@@ -23,6 +25,8 @@ export interface DesiredPod {
   readonly signed?: boolean;
   /** It takes its predecessor's place before its images are here; absent = no. */
   readonly stopFirst?: boolean;
+  /** A pod of a Job that has ended: nothing of it starts again, also if the runtime has lost it. Absent = no. */
+  readonly ended?: boolean;
 }
 
 /** The `sourceRef` of what a manifest file declares. */
@@ -48,7 +52,9 @@ export interface Rejection extends FieldError {
 /** What runs, or is meant not to run here; every other rejection is a mistake. */
 const WARNINGS: ReadonlySet<string> = new Set([
   "Ignored",
+  "InsecureURL",
   "NotForThisNode",
+  "NotStarted",
   "RemovalsWait",
   "SecretInSharedDocument",
   "Shadowed",
@@ -66,6 +72,10 @@ export interface SourceSnapshot {
   readonly ready: boolean;
   readonly pods: readonly DesiredPod[];
   readonly objects: readonly DesiredObject[];
+  /** Jobs and CronJobs; their pods are not among `pods`. Absent = none. */
+  readonly runs?: readonly DesiredRun[];
+  /** Absent = none. */
+  readonly services?: readonly DesiredService[];
   readonly rejected: readonly Rejection[];
   /** The accepted document behind it, if there is one and it could be read whole: its pods are judged when they change. */
   readonly document?: DocumentTerms & { readonly digest?: string };
@@ -78,6 +88,8 @@ export interface DesiredState {
   readonly pods: readonly DesiredPod[];
   /** Each name of a kind once. */
   readonly objects: readonly DesiredObject[];
+  /** Of all sources, in order of precedence; absent = none. */
+  readonly services?: readonly DesiredService[];
   /** namespace/name of pods that are asked for and have no room: what runs under the name goes on. */
   readonly held: ReadonlySet<string>;
   readonly ready: ReadonlySet<SourceName>;
@@ -107,7 +119,8 @@ export interface Removal {
   readonly name: string;
   /**
    * `Deleted`: its source dropped it, everything goes. Logs and last status stay for diagnosis if another spec of its name
-   * follows (`Replaced`), or if it made room for a pod of a file (`Preempted`).
+   * follows (`Replaced`), if it made room for a pod that comes first (`Preempted`), if the node ran short of something and the
+   * pod waits (`Evicted`), or if the node shuts down (`Shutdown`).
    */
-  readonly why: "Deleted" | "Replaced" | "Preempted";
+  readonly why: "Deleted" | "Replaced" | "Preempted" | "Evicted" | "Shutdown";
 }

@@ -3,11 +3,14 @@
 
 import type { ManifestKind } from "../decode/manifest-kinds.ts";
 
+/** What files declare and the node keeps. */
+export type KeptKind = ManifestKind | "Service";
+
 /** Where an object of a manifest file is kept. */
 export interface LastGoodKey {
   /** Absolute path of the manifest file. */
   readonly path: string;
-  readonly kind: ManifestKind;
+  readonly kind: KeptKind;
   readonly namespace: string;
   readonly name: string;
 }

@@ -16,6 +16,9 @@ export function containerLogPath(container: string, attempt: number): string {
   return `${container}/${attempt}.log`;
 }
 
+/** In the log directory of a pod that was replaced: its spec and last status, and the mark that its logs are kept. */
+export const REPLACED_MARK = ".replaced.json";
+
 /** The pod a directory below podLogsDir belongs to; undefined = it is not a pod's. Inverse of podLogDirectory. */
 export function parsePodLogDirectory(entry: string): LogPod | undefined {
   // Neither names nor UIDs contain an underscore.

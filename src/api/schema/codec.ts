@@ -308,7 +308,8 @@ export function map<T>(
   return fieldOf(mapType(item, key), {})({ ...options, default: {} });
 }
 
-function mapType<T>(
+/** The type of a map; for a field in which {} and not written differ. */
+export function mapType<T>(
   type: Type<T>,
   keyError: MapOptions<T>["key"],
 ): Type<Readonly<Record<string, T>>> {

@@ -4,15 +4,17 @@ import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
-import { LIST, LIST_KINDS } from "../decode/manifest-kinds.ts";
-import { MANIFEST_KINDS, type ManifestKind } from "../decode/manifest-kinds.ts";
+import { LIST, LIST_KINDS, OWN_OBJECTS, type ManifestKind } from "../decode/manifest-kinds.ts";
 import { POD } from "../v1/pod.ts";
+import { CRON_JOB, JOB } from "../workload/job.ts";
+import { DAEMON_SET, DEPLOYMENT, STATEFUL_SET } from "../workload/replicated.ts";
+import { versionOf, type RunKind, type WorkloadKind } from "../workload/workload-kinds.ts";
 import { conditional, having, objectSchema, presentSchema } from "./json-schema.ts";
 import { OTHER_KINDS } from "../decode/other-kinds.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 
-export interface SchemaKind {
-  readonly kind: ManifestKind;
+export interface SchemaKind<K extends string = Exclude<ManifestKind, RunKind>> {
+  readonly kind: K;
   /** In lower case; the first is the one that paths begin with. */
   readonly words: readonly [string, ...string[]];
   readonly about: string;
@@ -51,10 +53,52 @@ export const SCHEMA_KINDS: readonly SchemaKind[] = [
   },
 ];
 
+/** The kinds of which this node makes pods. */
+export const WORKLOAD_SCHEMAS: readonly SchemaKind<WorkloadKind | RunKind>[] = [
+  {
+    kind: "Deployment",
+    words: ["deployment", "deployments", "deploy"],
+    about: "One pod of this node, NAME-0, for as long as the Deployment is declared.",
+    level: DEPLOYMENT.level,
+    type: DEPLOYMENT,
+  },
+  {
+    kind: "DaemonSet",
+    words: ["daemonset", "daemonsets", "ds"],
+    about: "One pod of this node, NAME-0, for as long as the DaemonSet is declared.",
+    level: DAEMON_SET.level,
+    type: DAEMON_SET,
+  },
+  {
+    kind: "StatefulSet",
+    words: ["statefulset", "statefulsets", "sts"],
+    about: "One pod of this node, NAME-0, with its own claims.",
+    level: STATEFUL_SET.level,
+    type: STATEFUL_SET,
+  },
+  {
+    kind: "Job",
+    words: ["job", "jobs"],
+    about: "Pods that run until enough of them have succeeded, once.",
+    level: JOB.level,
+    type: JOB,
+  },
+  {
+    kind: "CronJob",
+    words: ["cronjob", "cronjobs", "cj"],
+    about: "Jobs that start by a schedule, while the wall clock is synchronised.",
+    level: CRON_JOB.level,
+    type: CRON_JOB,
+  },
+];
+
+export type AnySchemaKind = SchemaKind<ManifestKind | WorkloadKind>;
+export const ALL_SCHEMA_KINDS: readonly AnySchemaKind[] = [...SCHEMA_KINDS, ...WORKLOAD_SCHEMAS];
+
 /** By any of its names, in any case. */
-export function findSchemaKind(word: string): SchemaKind | undefined {
+export function findSchemaKind(word: string): AnySchemaKind | undefined {
   const name = word.toLowerCase();
-  return SCHEMA_KINDS.find(({ words }) => words.includes(name));
+  return ALL_SCHEMA_KINDS.find(({ words }) => words.includes(name));
 }
 
 /** The annotation by which an object lets unknown fields pass. */
@@ -63,9 +107,9 @@ const WARNS_ONLY = having({
 });
 
 /** The JSON Schema of an object; of one that lets unknown fields pass, no more than what names it. */
-export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
+export function kindSchema({ kind, type }: AnySchemaKind): JsonSchema {
   const identity = having({
-    apiVersion: { const: "v1" },
+    apiVersion: { const: versionOf(kind) },
     kind: { const: kind },
     metadata: having({ name: { type: "string", minLength: 1 } }),
   });
@@ -74,7 +118,7 @@ export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
 
 /** The JSON Schema of whatever a document of a manifest may contain: an object of any kind, or a list of them. */
 export function manifestSchema(): JsonSchema {
-  const objects = SCHEMA_KINDS.map((kind) =>
+  const objects = ALL_SCHEMA_KINDS.map((kind) =>
     conditional(having({ kind: { const: kind.kind } }), kindSchema(kind)),
   );
   return {
@@ -88,7 +132,7 @@ export function manifestSchema(): JsonSchema {
         having({ apiVersion: { type: "string", pattern: "/" } }),
         {},
         {
-          properties: { kind: { enum: [...MANIFEST_KINDS, ...LIST_KINDS, ...OTHER_KINDS] } },
+          properties: { kind: { enum: [...OWN_OBJECTS, ...LIST_KINDS, ...OTHER_KINDS] } },
         },
       ),
       ...objects,

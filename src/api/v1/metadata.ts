@@ -125,13 +125,14 @@ function tooLong(node: Node, key: string): void {
 }
 
 /** The two fields that name the type of every object. */
-export function typeFields(kind: string) {
+export function typeFields(kind: string, apiVersion = "v1") {
   return {
     apiVersion: string({
-      about: "Version of the API: v1.",
-      required: '"v1"',
-      check: (version) => (version === "v1" ? undefined : 'must be "v1"'),
-      schema: { const: "v1" },
+      about: `Version of the API: ${apiVersion}.`,
+      required: JSON.stringify(apiVersion),
+      check: (version) =>
+        version === apiVersion ? undefined : `must be ${JSON.stringify(apiVersion)}`,
+      schema: { const: apiVersion },
     }),
     kind: string({
       about: `Kind of the object: ${kind}.`,
@@ -165,8 +166,8 @@ function withoutCopy(metadata: unknown): unknown {
 const NO_METADATA = { name: "", namespace: DEFAULT_NAMESPACE, labels: {}, annotations: {} };
 const localMetadata = fieldOf(LOCAL_METADATA, NO_METADATA);
 
-/** The fields that every local object begins with. */
-export function objectHead(kind: string) {
+/** The fields that every local object, and every workload, begins with. */
+export function objectHead(kind: string, apiVersion?: string) {
   const about = "Name, namespace, labels and annotations.";
-  return { ...typeFields(kind), metadata: localMetadata({ about, required: true }) };
+  return { ...typeFields(kind, apiVersion), metadata: localMetadata({ about, required: true }) };
 }

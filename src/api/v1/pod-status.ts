@@ -125,17 +125,26 @@ export interface PodFailure {
   readonly message: string;
 }
 
-/** A copy of a status, or of parts of one, with every message changed, at any depth. */
+/** The status, or a part of one, with every message changed, at any depth; the same object if no message differs. */
 export function withMessages<T extends object>(status: T, change: (message: string) => string): T {
-  const copy = structuredClone(status);
-  changeMessages(copy, change);
-  return copy;
+  const members: object = status;
+  let copy: T | undefined;
+  for (const [name, member] of Object.entries<unknown>({ ...members })) {
+    const changed = changedMember(name, member, change);
+    if (changed !== member) copy = Object.assign(copy ?? shallowCopy(status), { [name]: changed });
+  }
+  return copy ?? status;
 }
 
-function changeMessages(copy: object, change: (message: string) => string): void {
-  for (const [name, member] of Object.entries<unknown>({ ...copy })) {
-    if (typeof member === "object" && member !== null) changeMessages(member, change);
-    else if (name === "message" && typeof member === "string")
-      Object.assign(copy, { message: change(member) });
-  }
+function changedMember(
+  name: string,
+  member: unknown,
+  change: (message: string) => string,
+): unknown {
+  if (typeof member === "object" && member !== null) return withMessages(member, change);
+  return name === "message" && typeof member === "string" ? change(member) : member;
+}
+
+function shallowCopy<T extends object>(value: T): T {
+  return Object.assign(Array.isArray(value) ? [] : {}, value);
 }

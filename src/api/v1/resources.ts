@@ -202,19 +202,8 @@ function judgeHugePages(lists: readonly ResourceList[], at: At): void {
 export const CONTAINER_RESOURCES: Type<ResourceRequirements> = objectType(
   "ResourceRequirements",
   requirements(CONTAINER_AMOUNTS, "cpu, memory, ephemeral-storage, hugepages-SIZE, and devices"),
-  {
-    check(resources, node) {
-      judgeRequirements(resources, node);
-      if (resources.limits["ephemeral-storage"] !== undefined) warnUnenforced(node);
-    },
-  },
+  { check: judgeRequirements },
 );
-
-/** Nothing evicts a pod for using more disk. */
-function warnUnenforced({ findings, path }: Node): void {
-  const message = "how much disk is used is not enforced: there is no eviction on this node yet";
-  findings.warn([...path, "limits", "ephemeral-storage"], "Ignored", message);
-}
 
 /** Of the pod as a whole; requests against limits are judged with the whole spec, after defaults. k8s: validatePodResourceRequirements */
 export const POD_RESOURCES: Type<ResourceRequirements> = objectType(

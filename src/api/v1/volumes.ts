@@ -67,26 +67,15 @@ const MEDIUM: Type<EmptyDirMedium> = {
   schema: () => ({ type: ["string", "null"], pattern: "^(Memory|HugePages(-.+)?)?$" }),
 };
 
-const EMPTY_DIR = objectType(
-  "EmptyDirVolumeSource",
-  {
-    medium: fieldOf(MEDIUM)({
-      about: "Memory: a tmpfs. HugePages or HugePages-SIZE: huge pages. Default: the node's disk.",
-      default: "",
-    }),
-    sizeLimit: fieldOf(unless(quantity, "0"))({
-      about: "Largest size, enforced with medium Memory.",
-    }),
-  },
-  {
-    check({ medium, sizeLimit }, { findings, path }) {
-      if (sizeLimit === undefined || medium !== "") return;
-      const message =
-        "how much disk is used is not enforced: there is no eviction on this node yet; medium: Memory enforces it";
-      findings.warn([...path, "sizeLimit"], "Ignored", message);
-    },
-  },
-);
+const EMPTY_DIR = objectType("EmptyDirVolumeSource", {
+  medium: fieldOf(MEDIUM)({
+    about: "Memory: a tmpfs. HugePages or HugePages-SIZE: huge pages. Default: the node's disk.",
+    default: "",
+  }),
+  sizeLimit: fieldOf(unless(quantity, "0"))({
+    about: "Largest size. A pod that has more on disk is evicted; a tmpfs has no more.",
+  }),
+});
 
 const CLAIM_VOLUME = objectType("PersistentVolumeClaimVolumeSource", {
   claimName: objectName("PersistentVolumeClaim"),

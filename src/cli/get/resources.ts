@@ -67,12 +67,20 @@ export const PODS: Resource<PodView> = {
 /** Shown with its message: who holds the update, and for how long. */
 const HELD = "agent/UpdateHeld";
 
-/** kubectl's READY, STATUS and RESTARTS; behind the status what became of an update. */
+/** As `withPulls` words it. */
+const PULLING = /^pulling image ".*": (.*)$/;
+
+/** kubectl's READY, STATUS and RESTARTS; behind the status what became of an update, and how far a pull is. */
 export function podSummary(pod: PodView): PodSummary {
   const summary = summarizePod(pod, pod.metadata.deletionTimestamp !== undefined);
   const notes = Object.entries(UPDATE_CONDITIONS)
     .filter(([type]) => isConditionTrue(pod, type))
     .map(([type, words]) => (type === HELD ? `${words}: ${messageOf(pod, type)}` : words));
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status;
+  for (const { state } of [...initContainerStatuses, ...containerStatuses]) {
+    const bytes = PULLING.exec(state.waiting?.message ?? "")?.[1];
+    if (bytes !== undefined) notes.push(`pulling ${bytes}`);
+  }
   if (notes.length === 0) return summary;
   return { ...summary, status: `${summary.status} (${notes.join(", ")})` };
 }
@@ -270,11 +278,14 @@ function nodeInfo(key: string): (node: NodeView) => string {
   return ({ status }) => status.nodeInfo?.[key] ?? "";
 }
 
+/** Also true of each device that has booted without a network, and harms nothing by itself. */
+const HARMLESS = "ClockUntrusted";
+
 /** `Ready` or `NotReady`, then every other condition that is true: on a node each of them is a problem. */
 function nodeStatus({ status: { conditions = [] } }: NodeView): string {
   const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
   const problems = conditions
-    .filter(({ type, status }) => type !== "Ready" && status === "True")
+    .filter(({ type, status }) => type !== "Ready" && type !== HARMLESS && status === "True")
     .map(({ type }) => type);
   return [isReady ? "Ready" : "NotReady", ...problems].join(",");
 }

@@ -44,13 +44,18 @@ function isOvertaken({ epoch, generation }: Published, ack: ReportedAck): boolea
 function ownStep(ack: ReportedAck): Step {
   const { code, phase, progress, message, lastGood } = ack;
   const counted = progress === undefined ? "" : ` ${progress.imagesDone}/${progress.images}`;
+  const pulled = progress?.bytes === undefined ? "" : ` ${percentOf(progress)} %`;
   const back =
     phase === "RolledBack" && lastGood !== undefined ? ` to generation ${lastGood.generation}` : "";
   const why = message === undefined || message === "" ? "" : `: ${message}`;
-  const line = `${phase}${counted}${back}${why}`;
+  const line = `${phase}${counted}${pulled}${back}${why}`;
   if (code === 200) return { line, outcome: "Healthy" };
   if (!GOING_ON.includes(code)) return failed(line);
   return { line, outcome: "Waiting" };
+}
+
+function percentOf({ bytes = 0, bytesDone = 0 }: NonNullable<ReportedAck["progress"]>): number {
+  return bytes === 0 ? 0 : Math.floor((100 * bytesDone) / bytes);
 }
 
 function failed(line: string): Step {

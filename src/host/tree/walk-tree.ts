@@ -7,6 +7,12 @@ import { OPEN_DIRECTORY, at, mountOf } from "./directory-fd.ts";
 import { hangableMounts } from "../mount-table.ts";
 import { DirectoryReader, type DirectoryEntry } from "./read-directory.ts";
 
+/** Bytes on disk, and inodes. */
+export interface TreeUsage {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
 /** `path` is valid only during the visit; the entry may have been replaced since `stats` were taken. */
 type Visit = (path: Buffer, stats: Stats) => void;
 
@@ -145,11 +151,23 @@ const BLOCK_BYTES = 512;
 
 /** Bytes on disk of a directory and its content, on its own mount only; a hard-linked file counts once. kubelet: fs.DiskUsage */
 export function diskUsage(path: string): number {
+  const walk = treeUsage(path);
+  for (;;) {
+    const step = walk.next();
+    if (step.done === true) return step.value.bytes;
+  }
+}
+
+/** The same with the number of inodes, in steps of some ms. */
+export function* treeUsage(path: string): Generator<void, TreeUsage> {
   let blocks = 0;
+  let inodes = 0;
   const visit = (_: Buffer, stats: Stats): void => {
     // A share for each name: remembering the files with several names would take memory for each.
-    blocks += stats.isDirectory() ? stats.blocks : stats.blocks / Math.max(1, stats.nlink);
+    const share = stats.isDirectory() ? 1 : 1 / Math.max(1, stats.nlink);
+    blocks += stats.blocks * share;
+    inodes += share;
   };
-  for (const _ of walkInSteps(path, visit));
-  return Math.round(blocks) * BLOCK_BYTES;
+  yield* walkInSteps(path, visit);
+  return { bytes: Math.round(blocks) * BLOCK_BYTES, inodes: Math.round(inodes) };
 }

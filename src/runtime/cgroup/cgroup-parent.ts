@@ -33,6 +33,38 @@ export function cgroupParent(pod: PodCgroup): string {
   }
 }
 
+/** The same without cgroups of pods and classes: every container lies right below the root. */
+export function bareParent({
+  driver,
+  cgroupRoot,
+}: Pick<PodCgroup, "driver" | "cgroupRoot">): string {
+  if (driver === "cgroupfs") return `/${partsOf(cgroupRoot).join("/")}`;
+  const slices = rootSlices(cgroupRoot);
+  // systemd's own default: a container cannot lie in the root slice.
+  return `${slices.length === 0 ? "system" : slices.join("-")}.slice`;
+}
+
+/** A cgroup that the configuration names, from the root of the tree: a path, or a slice by its name alone. */
+export function namedCgroup(name: string): string {
+  const parts = partsOf(name);
+  const [only] = parts;
+  if (parts.length !== 1 || only?.endsWith(".slice") !== true) return parts.join("/");
+  return nestedSlices(only.slice(0, -".slice".length).split("-")).join("/");
+}
+
+/** The common cgroups of pods, from the root of the tree. */
+export function nodeCgroupPaths(
+  place: Pick<PodCgroup, "driver" | "cgroupRoot">,
+): Readonly<Record<"allPods" | "Burstable" | "BestEffort", string>> {
+  const of = (qos: QosClass): CgroupPaths => cgroupPaths({ ...place, qos, uid: "" });
+  const [burstable, bestEffort] = [of("Burstable"), of("BestEffort")];
+  return {
+    allPods: burstable.allPods,
+    Burstable: burstable.qos ?? "",
+    BestEffort: bestEffort.qos ?? "",
+  };
+}
+
 /**
  * The pod's own directories, one per hierarchy. A runtime removes only the containers' cgroups, so these stay behind,
  * empty, when the pod is gone.
@@ -69,15 +101,21 @@ function namesInTree(pod: PodCgroup): readonly string[] {
       return cgroupfsParts(pod);
     case "systemd": {
       // A slice lies inside the slices that its name begins with.
-      const parts = sliceParts(pod);
-      return parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
+      return nestedSlices(sliceParts(pod));
     }
   }
 }
 
+function nestedSlices(parts: readonly string[]): readonly string[] {
+  return parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
+}
+
+function partsOf(path: string): readonly string[] {
+  return path.split("/").filter((part) => part !== "");
+}
+
 function cgroupfsParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
-  const root = cgroupRoot.split("/").filter((part) => part !== "");
-  return [...root, "kubepods", ...qosParts(qos), `pod${uid}`];
+  return [...partsOf(cgroupRoot), "kubepods", ...qosParts(qos), `pod${uid}`];
 }
 
 function sliceParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
@@ -86,7 +124,7 @@ function sliceParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
 }
 
 function rootSlices(cgroupRoot: string): readonly string[] {
-  const parts = cgroupRoot.split("/").filter((part) => part !== "");
+  const parts = partsOf(cgroupRoot);
   const last = parts.at(-1);
   // A slice's name already contains its whole path.
   if (last?.endsWith(".slice") === true) return last.slice(0, -".slice".length).split("-");

@@ -14,6 +14,8 @@ export interface PodCgroupFacts {
   readonly podPidsLimit: number;
   /** As Kubernetes writes them, "2Mi"; empty if the kernel cannot limit huge pages. */
   readonly hugePageSizes: readonly string[];
+  /** Whether requested memory is protected: MemoryQoS. */
+  readonly protectsMemory: boolean;
 }
 
 /** For the pod's own cgroup, in the order of writing. */
@@ -24,36 +26,80 @@ export function podCgroupValues(spec: PodSpec, facts: PodCgroupFacts): readonly 
     ...memoryValues(spec, facts),
     ...pidsValues(facts),
     ...hugePageValues(requests, facts),
+    ...minValue(facts.protectsMemory ? requests.get("memory") : undefined),
   ];
 }
 
 export interface AllPodsFacts {
   readonly version: 1 | 2;
-  /** The node's capacity less what is reserved. */
+  /** What pods may have together: the node's capacity, less what is reserved if that is enforced. */
   readonly allocatable: Amounts;
-  /** Without reserved memory the pods need no common limit. */
-  readonly isMemoryReserved: boolean;
+  /** Resources of which nothing is kept from pods need no common limit. */
+  readonly isKept: (resource: "memory" | "pid") => boolean;
+  /** Memory that the pods' requests protect; absent without MemoryQoS. */
+  readonly memoryMin?: bigint;
 }
 
 /** For the common cgroup of all pods. kubelet: enforceNodeAllocatableCgroups */
 export function allPodsValues(facts: AllPodsFacts): readonly CgroupValue[] {
-  const { version, allocatable, isMemoryReserved } = facts;
-  const memory = isMemoryReserved ? wholeUnits(allocatable.get("memory") ?? 0n) : undefined;
+  const { version, allocatable, isKept, memoryMin } = facts;
+  const most = (resource: "memory" | "pid"): string | undefined =>
+    isKept(resource) ? String(wholeUnits(allocatable.get(resource) ?? 0n)) : undefined;
   return [
     sharesValue(version, cpuShares(allocatable.get("cpu") ?? 0n)),
     // Otherwise version 1 does not count the memory of child cgroups.
     ...(version === 1 ? [soft("memory", "memory.use_hierarchy", "1")] : []),
-    soft("memory", MEMORY_FILE[version], memory === undefined ? NO_LIMIT[version] : String(memory)),
+    soft("memory", MEMORY_FILE[version], most("memory") ?? NO_LIMIT[version]),
+    soft("pids", "pids.max", most("pid") ?? "max"),
+    ...minValue(memoryMin),
   ];
+}
+
+interface QosFacts {
+  readonly version: 1 | 2;
+  readonly cpuRequests: bigint;
+  /** As of AllPodsFacts, of the pods of the class. */
+  readonly memoryMin?: bigint;
 }
 
 /** For the common cgroup of a class; Guaranteed pods have none. */
 export function qosValues(
   qos: Exclude<QosClass, "Guaranteed">,
-  { version, cpuRequests }: { readonly version: 1 | 2; readonly cpuRequests: bigint },
+  { version, cpuRequests, memoryMin }: QosFacts,
 ): readonly CgroupValue[] {
   // BestEffort gets the minimum, Burstable a share in proportion to its pods' requests.
-  return [sharesValue(version, cpuShares(qos === "BestEffort" ? 0n : cpuRequests))];
+  const isLeast = qos === "BestEffort";
+  return [
+    sharesValue(version, cpuShares(isLeast ? 0n : cpuRequests)),
+    ...(isLeast ? [] : minValue(memoryMin)),
+  ];
+}
+
+/** For the existing cgroup of what is not a pod. kubelet: enforceExistingCgroup */
+export function reservedValues(
+  version: 1 | 2,
+  reserved: Amounts,
+  options: { readonly onlyCpu: boolean; readonly protectMemory: boolean },
+): readonly CgroupValue[] {
+  const cpu = reserved.get("cpu");
+  const shares = cpu === undefined ? [] : [sharesValue(version, cpuShares(cpu))];
+  if (options.onlyCpu) return shares;
+  const [memory, pids] = [reserved.get("memory"), reserved.get("pid")];
+  return [
+    ...shares,
+    ...(memory === undefined ? [] : [soft("memory", MEMORY_FILE[version], inWhole(memory))]),
+    ...(pids === undefined ? [] : [soft("pids", "pids.max", inWhole(pids))]),
+    ...minValue(options.protectMemory ? memory : undefined),
+  ];
+}
+
+function inWhole(milli: bigint): string {
+  return String(wholeUnits(milli));
+}
+
+function minValue(memoryMin: bigint | undefined): readonly CgroupValue[] {
+  if (memoryMin === undefined) return [];
+  return [soft("memory", "memory.min", inWhole(memoryMin))];
 }
 
 const MEMORY_FILE = { 1: "memory.limit_in_bytes", 2: "memory.max" } as const;

@@ -17,6 +17,7 @@ import type { ResourceList } from "../../api/v1/resources.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { isSidecar } from "../../api/v1/pod.ts";
+import { memoryQosFiles, type ContainerMemory } from "./memory-qos.ts";
 
 export interface LinuxFacts extends ResourcePolicy {
   readonly spec: PodSpec;
@@ -33,6 +34,8 @@ export interface ResourcePolicy {
   readonly hugePageSizes?: readonly string[];
   /** The kernel can limit swap: containers then get none; absent = false. */
   readonly limitsSwap?: boolean;
+  /** MemoryQoS; absent = off. */
+  readonly memoryQos?: Pick<ContainerMemory, "allocatable" | "throttlingFactor">;
 }
 
 /** Microseconds. */
@@ -60,8 +63,20 @@ export function linuxResources(
     memoryLimitInBytes: wholeUnits(memoryLimit),
     oomScoreAdj: containerScore(container, facts),
     hugepageLimits: hugePageLimits(limits, hugePageSizes),
-    ...noSwap(wholeUnits(memoryLimit), facts),
+    ...withMemoryQos(noSwap(wholeUnits(memoryLimit), facts), container, facts),
   };
+}
+
+function withMemoryQos<R extends Pick<LinuxContainerResourcesInit, "unified">>(
+  resources: R,
+  { resources: { limits, requests } }: Container,
+  { memoryQos }: LinuxFacts,
+): R {
+  if (memoryQos === undefined) return resources;
+  const request = wholeUnits(amountIn(requests, "memory"));
+  const limit = wholeUnits(amountIn(limits, "memory"));
+  const files = memoryQosFiles({ request, limit, ...memoryQos });
+  return { ...resources, unified: { ...resources.unified, ...files } };
 }
 
 function quotaOf(

@@ -4,6 +4,7 @@
 import type { HostAlias } from "../../api/v1/dns.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import { AgentError } from "../../lib/errors.ts";
+import type { HostsLine } from "../names/pod-names.ts";
 
 export interface PodHostname {
   readonly hostname: string;
@@ -45,13 +46,17 @@ function truncated(hostname: string): string {
   return hostname.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "");
 }
 
-export interface PodHosts extends PodHostname {
-  readonly ips: readonly string[];
+export interface OtherNames {
   readonly aliases: readonly HostAlias[];
+  /** Names of this node's pods. */
+  readonly others: readonly HostsLine[];
 }
 
-const HEADER =
-  "# Written by the agent for this pod. Manual changes are overwritten when a container starts.\n";
+export interface PodHosts extends PodHostname, OtherNames {
+  readonly ips: readonly string[];
+}
+
+const HEADER = "# Written by the agent for this pod. Manual changes are overwritten.\n";
 const NODE_HEADER = "# Copied by the agent from the node, for a pod with hostNetwork.\n";
 const LOCALHOST = [
   ["127.0.0.1", "localhost"],
@@ -63,22 +68,34 @@ const LOCALHOST = [
 ] as const;
 
 /** For a pod with its own network. */
-export function podHostsFile({ ips, hostname, domain, aliases }: PodHosts): string {
+export function podHostsFile({ ips, hostname, domain, ...more }: PodHosts): string {
   const names = domain === "" ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = [...LOCALHOST, ...ips.map((ip) => [ip, names] as const)];
-  return `${HEADER}${lines.map(lineOf).join("")}${aliasesText(aliases)}`;
+  return `${HEADER}${lines.map(lineOf).join("")}${otherText(more)}`;
 }
 
 /** For a pod with hostNetwork; `node` is the text of the node's own file. */
-export function hostNetworkHostsFile(node: string, aliases: readonly HostAlias[]): string {
+export function hostNetworkHostsFile(node: string, more: OtherNames): string {
   const end = node === "" || node.endsWith("\n") ? "" : "\n";
-  return `${NODE_HEADER}${node}${end}${aliasesText(aliases)}`;
+  return `${NODE_HEADER}${node}${end}${otherText(more)}`;
 }
 
-function aliasesText(aliases: readonly HostAlias[]): string {
-  if (aliases.length === 0) return "";
-  const lines = aliases.map(({ ip, hostnames }) => lineOf([ip, hostnames.join("\t")]));
-  return `\n# From the pod's hostAliases.\n${lines.join("")}`;
+/** Every name that a hosts file has an address for. */
+export function namesInHosts(text: string): readonly string[] {
+  return text.split("\n").flatMap((line) => {
+    const [, ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+    return names.map((name) => name.toLowerCase());
+  });
+}
+
+/** The first line of a name counts, so what the pod's author wrote stands first. */
+function otherText({ aliases, others }: OtherNames): string {
+  const aliased = aliases.map(({ ip, hostnames }) => lineOf([ip, hostnames.join("\t")]));
+  const named = others.map(({ ip, names }) => lineOf([ip, names.join("\t")]));
+  return [
+    aliased.length === 0 ? "" : `\n# From the pod's hostAliases.\n${aliased.join("")}`,
+    named.length === 0 ? "" : `\n# Pods of this node.\n${named.join("")}`,
+  ].join("");
 }
 
 function lineOf([ip, names]: readonly [string, string]): string {

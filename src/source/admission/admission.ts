@@ -1,5 +1,6 @@
 // Which pods fit on the node: those that it can run, one after the other, as far as resources, host ports and maxPods
-// permit. Pods of files are judged beside pods of files only, so that no document changes what becomes of them.
+// permit. Pods of files are judged beside pods of files only, so that no document changes what becomes of them, and critical
+// pods beside critical ones.
 
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { portConflict, type PortConflict } from "../../api/validation/host-ports.ts";
@@ -8,9 +9,12 @@ import { podName, type PodUID } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { isStatic } from "../../api/pod/labels.ts";
 import { seenBy } from "./node-affinity.ts";
+import { isSystemCritical, priorityOf } from "../../api/resource/priority.ts";
+import { byTier, compareTiers } from "./preemption-order.ts";
 import { outranks, rankOf } from "../precedence.ts";
 import { declaredBy, rejectionOf } from "../rejections.ts";
-import { admit, EMPTY_ROOM, withPod, type NodeInfo, type Room } from "./admit-pod.ts";
+import { admit, type NodeInfo } from "./admit-pod.ts";
+import { type Requests, Room } from "./room.ts";
 
 export interface AdmissionOptions {
   readonly node: NodeInfo;
@@ -20,6 +24,19 @@ export interface AdmissionOptions {
   readonly occupants: readonly DesiredPod[];
   /** Whether the pod has ended for good and occupies no resources. */
   readonly isOver: (uid: PodUID) => boolean;
+  /** Kept from judgement to judgement; absent = everything is added up anew. */
+  readonly requests?: Requests;
+  /** Why a pod that was evicted may not start yet; absent, or undefined of one pod = it may. */
+  readonly evicted?: (uid: PodUID) => string | undefined;
+  /** While the node shuts down; absent = it does not. */
+  readonly shutdown?: ShutdownRefusals;
+}
+
+export interface ShutdownRefusals {
+  /** Why a pod that the shutdown has stopped may not run; undefined = it has not. */
+  stopped(uid: PodUID): FieldError | undefined;
+  /** Why the pod may not start; undefined = the node does not shut down. */
+  refusal(uid: PodUID): FieldError | undefined;
 }
 
 /** Lower ranks are admitted first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
@@ -33,22 +50,31 @@ interface Admitted {
 }
 
 /**
- * A source of higher precedence comes first; among equals, a new pod does not displace a running one. A pod of a file is
- * admitted although pods of documents take its place: they are stopped when it is ready to start (pods-in-the-way.ts).
+ * Tier by tier (preemption-order.ts): a pod is judged beside those of its tier and of the ones before, and is admitted
+ * although pods of later tiers take its place: they are stopped when it is ready to start (pods-in-the-way.ts). Within a
+ * tier a source of higher precedence comes first, then what runs, then the higher priority.
  */
 export function admitPods(candidates: readonly DesiredPod[], options: AdmissionOptions): Admitted {
-  const { admissionRank, occupants } = options;
+  const { admissionRank, occupants, node } = options;
   const inOrder = candidates.toSorted(
-    (a, b) => rankOf(a.source) - rankOf(b.source) || admissionRank(a) - admissionRank(b),
+    (a, b) =>
+      rankOf(a.source) - rankOf(b.source) ||
+      admissionRank(a) - admissionRank(b) ||
+      priorityOf(b.pod, node) - priorityOf(a.pod, node),
   );
-  const [files, documents] = [inOrder.filter(isOfFile), inOrder.filter((pod) => !isOfFile(pod))];
   const admitted: Admitted = { refusals: new Map(), held: new Set() };
   // What no file declares any more, and runs only until a document's pod of its name is ready, is in no file's way.
-  const inherited = new Set(documents.map(({ pod }) => podName(pod)));
-  const ofFiles = occupants.filter((one) => isOfFile(one) && !inherited.has(podName(one.pod)));
-  admitInOrder(files, [], { options: { ...options, occupants: ofFiles }, admitted });
-  const first = files.filter((pod) => !admitted.refusals.has(pod));
-  admitInOrder(documents, first, { options, admitted });
+  const inherited = new Set(inOrder.filter((pod) => !isOfFile(pod)).map(({ pod }) => podName(pod)));
+  let first: readonly DesiredPod[] = [];
+  for (const tier of byTier(inOrder)) {
+    const stays = (one: DesiredPod): boolean =>
+      tier.every((own) => compareTiers(one, own) <= 0 && !(isOfFile(own) && isInherited(one)));
+    const isInherited = (one: DesiredPod): boolean =>
+      isOfFile(one) && inherited.has(podName(one.pod));
+    const own = { ...options, occupants: occupants.filter(stays) };
+    admitInOrder(tier, first, { options: own, admitted });
+    first = [...first, ...tier.filter((pod) => !admitted.refusals.has(pod))];
+  }
   return admitted;
 }
 
@@ -84,9 +110,11 @@ function oneByOne(
 ): void {
   const { node, admissionRank, occupants, isOver } = options;
   const runs = (pod: DesiredPod): boolean => admissionRank(pod) === 0;
-  const occupied = (room: Room, { uid, pod }: DesiredPod): Room =>
-    isOver(uid) ? room : withPod(room, pod);
-  let taken = [...occupants, ...first, ...inOrder.filter(runs)].reduce(occupied, EMPTY_ROOM);
+  const taken = new Room(options.requests);
+  const occupy = ({ uid, pod }: DesiredPod): void => {
+    if (!isOver(uid)) taken.add(pod);
+  };
+  for (const pod of [...occupants, ...first, ...inOrder.filter(runs)]) occupy(pod);
   const owners = [...first];
   const places = new Set(
     [...first, ...inOrder.filter((pod) => admissionRank(pod) < 2)].map(({ pod }) => podName(pod)),
@@ -94,32 +122,50 @@ function oneByOne(
   for (const desired of inOrder) {
     const { pod, source } = desired;
     const isFull = places.size >= node.maxPods && !places.has(podName(pod));
+    const message = options.evicted?.(desired.uid);
+    if (message !== undefined) {
+      hold(desired, { code: "Evicted", path: "", message }, admitted);
+      continue;
+    }
+    const refusal = shutdownError(desired, options);
+    if (refusal !== undefined) {
+      hold(desired, refusal, admitted);
+      continue;
+    }
     const unfit = runs(desired)
       ? undefined
       : (admit(pod, seenBy(source, node), taken) ?? (isFull ? outOfPods(node) : undefined));
     const conflict = unfit === undefined ? portConflict(pod, owners) : undefined;
-    if (unfit !== undefined) hold(desired, withFiles(unfit, first), admitted);
+    if (unfit !== undefined) hold(desired, withFirst(unfit, first), admitted);
     else if (conflict === undefined || isOnlyAwaited(conflict.owner, desired, admissionRank)) {
       owners.push(desired);
       places.add(podName(pod));
-      taken = occupied(taken, desired);
+      occupy(desired);
     } else if (outranks(conflict.owner.source, source))
       admitted.refusals.set(desired, rejectionOf(desired, pod, portTaken(conflict)));
     else hold(desired, portTaken(conflict), admitted);
   }
 }
 
-/** Whether the port's owner is a file's pod that has not begun: the running pod keeps the port until that one is ready. */
+/** What has ended for good stays as it is shown. */
+function shutdownError(
+  desired: DesiredPod,
+  { shutdown, admissionRank, isOver }: AdmissionOptions,
+): FieldError | undefined {
+  const { uid } = desired;
+  const stopped = shutdown?.stopped(uid);
+  if (stopped !== undefined || admissionRank(desired) === 0 || isOver(uid)) return stopped;
+  return shutdown?.refusal(uid);
+}
+
+/** Whether the port's owner comes first and has not begun: the running pod keeps the port until that one is ready. */
 function isOnlyAwaited(
   owner: DesiredPod,
   running: DesiredPod,
   admissionRank: AdmissionOptions["admissionRank"],
 ): boolean {
   return (
-    isOfFile(owner) &&
-    !isOfFile(running) &&
-    admissionRank(running) === 0 &&
-    admissionRank(owner) !== 0
+    compareTiers(owner, running) < 0 && admissionRank(running) === 0 && admissionRank(owner) !== 0
   );
 }
 
@@ -145,23 +191,27 @@ function outOfPods({ maxPods }: NodeInfo): FieldError {
   };
 }
 
-/** Names shown of the pods of files that take the room. */
-const NAMED_FILES = 3;
+/** Names shown of the pods that take the room. */
+const NAMED = 3;
 
-/** Also names the pods of files that have what the refused pod of a document asks for. */
-function withFiles(why: FieldError, files: readonly DesiredPod[]): FieldError {
+/** Also names the pods that come first and have what the refused pod asks for. */
+function withFirst(why: FieldError, first: readonly DesiredPod[]): FieldError {
   const resource = /^OutOf(.+)$/.exec(why.code)?.[1];
   if (resource === undefined) return why;
-  const users = files.filter(
+  const users = first.filter(
     ({ pod }) => resource === "pods" || (podRequests(pod.spec).get(resource) ?? 0n) > 0n,
   );
   if (users.length === 0) return why;
-  const named = users
-    .slice(0, NAMED_FILES)
-    .map((user) => `${podName(user.pod)} of ${declaredBy(user)}`);
-  const more = users.length > NAMED_FILES ? [`${users.length - NAMED_FILES} more`] : [];
+  const named = users.slice(0, NAMED).map((user) => `${podName(user.pod)} of ${declaredBy(user)}`);
+  const more = users.length > NAMED ? [`${users.length - NAMED} more`] : [];
   return {
     ...why,
-    message: `${why.message}; pods of files come first: ${[...named, ...more].join(", ")}`,
+    message: `${why.message}; ${kindsOf(users)} come first: ${[...named, ...more].join(", ")}`,
   };
+}
+
+function kindsOf(users: readonly DesiredPod[]): string {
+  const isCritical = ({ pod }: DesiredPod): boolean => isSystemCritical(pod.spec);
+  if (users.every(isCritical)) return "critical pods";
+  return users.every(isOfFile) ? "pods of files" : "pods of files and critical pods";
 }

@@ -1,8 +1,8 @@
 // Whether this node can run one pod: classes, node affinity, AppArmor, sysctls, resources. kubelet: canAdmitPod
 
 import { formatPath } from "../../api/decode/field-path.ts";
-import { larger, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
-import { placedContainers, podName, type Pod } from "../../api/v1/pod.ts";
+import type { Amounts } from "../../api/resource/pod-requests-limits.ts";
+import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import { priorityOfClass, type PriorityClasses } from "../../api/resource/priority.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { SecurityProfile } from "../../api/v1/security-context.ts";
@@ -12,8 +12,10 @@ import {
   normalSysctl,
   sysctlNamespace,
 } from "../../api/validation/sysctls.ts";
+import { pressureError, type NodePressure } from "./pressure.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
 import type { FieldError } from "../../lib/result.ts";
+import type { Room } from "./room.ts";
 
 /** What admission depends on. kubelet: NodeInfo */
 export interface NodeInfo extends LabelledNode {
@@ -25,16 +27,9 @@ export interface NodeInfo extends LabelledNode {
   readonly maxPods: number;
   readonly runtimeClasses: Readonly<Record<string, string>>;
   readonly priorityClasses: PriorityClasses;
+  /** What the node is short of; absent = nothing. */
+  readonly pressure?: NodePressure;
 }
-
-/** Requests of pods that run or were admitted before. Each pod adds itself to those before it, and nothing is copied. */
-export interface Room {
-  readonly total: Amounts;
-  readonly newest?: { readonly name: string; readonly amounts: Amounts; readonly before: Room };
-}
-
-const NOTHING: Amounts = new Map();
-export const EMPTY_ROOM: Room = { total: NOTHING };
 
 /** Resources that admission counts; devices are checked when a container starts. */
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
@@ -46,30 +41,13 @@ export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undef
     affinityError(pod, node) ??
     appArmorError(pod, node) ??
     sysctlError(pod, node) ??
+    pressureError(pod, node.pressure) ??
     roomError(pod, node, taken)
   );
 }
 
 export function isCounted(resource: string): boolean {
   return COUNTED.test(resource);
-}
-
-/** Adds this pod. Two specs of one name never run at once, so the larger amount of each resource counts. */
-export function withPod(taken: Room, pod: Pod): Room {
-  const name = podName(pod);
-  const earlier = amountsOf(taken, name);
-  const amounts = larger(earlier, podRequests(pod.spec));
-  const total = new Map(taken.total);
-  for (const [resource, amount] of amounts)
-    total.set(resource, (total.get(resource) ?? 0n) + amount - (earlier.get(resource) ?? 0n));
-  return { total, newest: { name, amounts, before: taken } };
-}
-
-/** Of the pods of this name. */
-function amountsOf(taken: Room, name: string): Amounts {
-  for (let { newest } = taken; newest !== undefined; { newest } = newest.before)
-    if (newest.name === name) return newest.amounts;
-  return NOTHING;
 }
 
 function classError(
@@ -150,11 +128,9 @@ function forbiddenSysctl(
 }
 
 function roomError(pod: Pod, node: NodeInfo, taken: Room): FieldError | undefined {
-  // Its own predecessor stops before it starts.
-  const own = amountsOf(taken, podName(pod));
-  for (const [resource, requested] of podRequests(pod.spec)) {
+  for (const [resource, requested] of taken.requestsOf(pod)) {
     if (requested === 0n || !COUNTED.test(resource)) continue;
-    const used = (taken.total.get(resource) ?? 0n) - (own.get(resource) ?? 0n);
+    const used = taken.usedBeside(pod, resource);
     const capacity = node.allocatable.get(resource) ?? 0n;
     if (requested + used <= capacity) continue;
     return {

@@ -1,5 +1,5 @@
-// Which pods of documents make room for a pod of a file: those that have its host ports, and of those that take its
-// resources or its place the ones of the lowest precedence, as few as needed. kubelet: CriticalPodAdmissionHandler
+// Which pods make room for one that comes first: those that have its host ports, and of those that take its resources or
+// its place the ones of the lowest precedence, as few as needed. kubelet: CriticalPodAdmissionHandler
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { add, larger, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
@@ -7,8 +7,8 @@ import { portConflict } from "../../api/validation/host-ports.ts";
 import { podName, type PodUID } from "../../api/v1/pod.ts";
 import { isCounted, type NodeInfo } from "./admit-pod.ts";
 
-/** A pod of a document that is on the node and not gone yet. */
-export interface DocumentPod {
+/** A pod on the node that may be pushed out, and is not gone yet. */
+export interface YieldingPod {
   readonly desired: DesiredPod;
   /** It is being removed: its place becomes free by itself. */
   readonly isLeaving: boolean;
@@ -16,10 +16,10 @@ export interface DocumentPod {
 
 export interface TakenPlaces {
   readonly node: Pick<NodeInfo, "allocatable" | "maxPods">;
-  /** Pods of files that are admitted or not gone yet. */
-  readonly files: readonly DesiredPod[];
+  /** Pods that stay, which are admitted or not gone yet. */
+  readonly staying: readonly DesiredPod[];
   /** Of each name one or more; the highest precedence first. */
-  readonly documents: readonly DocumentPod[];
+  readonly yielding: readonly YieldingPod[];
   /** Whether the pod has ended for good and occupies no resources. */
   readonly isOver: (uid: PodUID) => boolean;
 }
@@ -27,20 +27,20 @@ export interface TakenPlaces {
 /** The resource that maxPods limits. */
 const PODS = "pods";
 
-/** All pods of documents under one name, of which one runs at a time. */
+/** All pods that may be pushed out under one name, of which one runs at a time. */
 interface Place {
-  readonly pods: readonly DocumentPod[];
+  readonly pods: readonly YieldingPod[];
   readonly needs: Amounts;
 }
 
-/** The pods that must be gone before `own`, a pod of a file, starts; none while there is room beside them. */
+/** The pods that must be gone before `own` starts; none while there is room beside them. */
 export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly DesiredPod[] {
-  const { files, documents } = taken;
-  if (documents.length === 0) return [];
-  const settled = new Set([own, ...files].map(({ pod }) => podName(pod)));
-  const others = documents.filter(({ desired }) => podName(desired.pod) !== podName(own.pod));
+  const { staying, yielding } = taken;
+  if (yielding.length === 0) return [];
+  const settled = new Set([own, ...staying].map(({ pod }) => podName(pod)));
+  const others = yielding.filter(({ desired }) => podName(desired.pod) !== podName(own.pod));
   const ports = others.filter(({ desired }) => portConflict(own.pod, [desired]) !== undefined);
-  // A name that a file declares as well is that pod's to clear.
+  // A name that a staying pod has as well is that pod's to clear.
   const elsewhere = others.filter(
     (other) => !settled.has(podName(other.desired.pod)) && !ports.includes(other),
   );
@@ -50,9 +50,9 @@ export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly Desi
 
 function forRoom(
   own: DesiredPod,
-  others: readonly DocumentPod[],
-  { node, files, isOver }: TakenPlaces,
-): readonly DocumentPod[] {
+  others: readonly YieldingPod[],
+  { node, staying, isOver }: TakenPlaces,
+): readonly YieldingPod[] {
   const capacity = new Map([...node.allocatable, [PODS, BigInt(node.maxPods)]]);
   const needsOf = ({ uid, pod }: DesiredPod): Amounts =>
     new Map([
@@ -63,18 +63,18 @@ function forRoom(
     ]);
   const asked = needsOf(own);
   // Of each name once: two specs of one name never run at once.
-  const byName = new Map([...files, own].map((one) => [podName(one.pod), needsOf(one)]));
-  const ofFiles = [...byName.values()].reduce(add, new Map<string, bigint>());
+  const byName = new Map([...staying, own].map((one) => [podName(one.pod), needsOf(one)]));
+  const ofStaying = [...byName.values()].reduce(add, new Map<string, bigint>());
   const isOverfull = (used: Amounts, resource: string): boolean =>
     (used.get(resource) ?? 0n) > (capacity.get(resource) ?? 0n);
 
   const places = placesOf(others, needsOf);
-  const all = places.map(({ needs }) => needs).reduce(add, ofFiles);
+  const all = places.map(({ needs }) => needs).reduce(add, ofStaying);
   const short = [...asked.keys()].filter((resource) => isOverfull(all, resource));
   if (short.length === 0) return [];
 
-  let used = ofFiles;
-  const inTheWay: DocumentPod[] = [];
+  let used = ofStaying;
+  const inTheWay: YieldingPod[] = [];
   for (const { pods, needs } of places) {
     const beside = add(used, needs);
     const takes = short.filter((resource) => (needs.get(resource) ?? 0n) > 0n);
@@ -88,7 +88,7 @@ function forRoom(
 
 /** In the order of precedence. */
 function placesOf(
-  pods: readonly DocumentPod[],
+  pods: readonly YieldingPod[],
   needsOf: (pod: DesiredPod) => Amounts,
 ): readonly Place[] {
   const byName = Map.groupBy(pods, ({ desired }) => podName(desired.pod));

@@ -75,7 +75,7 @@ export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint 
   };
 }
 
-type Content = Pick<DesiredDocument, "pods" | "written" | "objects">;
+type Content = Pick<DesiredDocument, "pods" | "written" | "objects" | "runs" | "services">;
 
 /** The document without its payload; empty groups and labels are absent. */
 export function desiredDocument(
@@ -87,7 +87,7 @@ export function desiredDocument(
     signed = false,
   }: Omit<AcceptedDocument, "payload" | "observedGeneration" | "acceptedAt">,
   { issuedAt, expiresAt, groups, labels, policy }: Terms,
-  { pods, written, objects }: Content,
+  { pods, written, objects, runs = [], services = [] }: Content,
 ): DesiredDocument {
   return {
     source,
@@ -99,6 +99,8 @@ export function desiredDocument(
     pods,
     written,
     objects,
+    ...(runs.length === 0 ? {} : { runs }),
+    ...(services.length === 0 ? {} : { services }),
     // Without a signature, anyone can have written the time.
     ...withoutUndefined({ issuedAt: signed ? issuedAt : undefined, expiresAt }),
     ...(groups.length === 0 ? {} : { groups }),

@@ -10,6 +10,7 @@ import type {
 } from "../../protocol/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
 import { decodeAccepted } from "./decode-accepted.ts";
@@ -266,6 +267,7 @@ export class DocumentSource implements Disposable {
       ready: this.#ready,
       pods: document?.pods ?? [],
       objects: document?.objects ?? [],
+      ...withoutUndefined({ runs: document?.runs, services: document?.services }),
       rejected: [...this.#notices, ...this.#refused],
       ...(this.#ready && document !== undefined ? { document } : {}),
     });

@@ -19,7 +19,9 @@ import {
   decodeResources,
   holdsNothing,
   isReference,
+  allPods,
   refusedAmong,
+  repeatedRuns,
   type DecodedResources,
 } from "./resources.ts";
 import { rejectionIn } from "../rejections.ts";
@@ -230,10 +232,11 @@ function judgeResources(
     ...resources.errors,
     ...conflictsAmong(resources.pods, address),
     ...refusedAmong(resources.objects, current, address),
+    ...repeatedRuns(resources.runs, address),
   ];
   if (invalid.length > 0) return refusalFor(400, invalid);
   const { required } = context.trust.keyring;
-  const forbidden = resources.pods.flatMap(({ pod }) =>
+  const forbidden = allPods(resources).flatMap(({ pod }) =>
     forbiddenByPolicy(pod, context.podRules, required).map((error) =>
       rejectionIn(address, pod, error),
     ),
@@ -257,7 +260,7 @@ function accept(
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
   const signed = signature === undefined ? {} : { signed: true };
   const version = { source: address.source, epoch, generation, digest, ...signed };
-  const { pods, objects, ignoredKinds, notices } = resources;
+  const { objects, ignoredKinds, notices } = resources;
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
@@ -274,7 +277,7 @@ function accept(
       ...ignoredKinds,
       ...notices,
       ...sharedSecrets(objects, address),
-      ...(signature === undefined ? [] : unpinned(pods, address)),
+      ...(signature === undefined ? [] : unpinned(allPods(resources), address)),
     ],
   };
 }

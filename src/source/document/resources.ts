@@ -5,9 +5,11 @@ import { decodeObject } from "../../api/decode/decode-object.ts";
 import { isList } from "../../api/decode/manifest-kinds.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
+import { runKey, type DesiredRun } from "../../api/workload/desired-job.ts";
 import { portConflict } from "../../api/validation/host-ports.ts";
 import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.ts";
 import { reservedError } from "../../api/pod/node-config-map.ts";
+import type { DesiredService } from "../../api/v1/object/service.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
@@ -39,6 +41,10 @@ export interface DecodedResources {
   readonly written: ReadonlyMap<string, JsonObject>;
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
+  /** Jobs and CronJobs. */
+  readonly runs: readonly DesiredRun[];
+  /** Services that are names; each is among `ignoredKinds` too. */
+  readonly services: readonly DesiredService[];
   readonly errors: readonly Rejection[];
   /** Objects that are left out, as their kind means nothing on one node; reported. */
   readonly ignoredKinds: readonly Rejection[];
@@ -51,14 +57,17 @@ export function decodeResources(
   resources: readonly WrittenResource[],
   context: ResourceContext,
 ): DecodedResources {
+  const { signed } = context;
   const within = { ...context, budget: new FindingsBudget() };
-  const { pods, objects, errors, ignoredKinds, notices } = mergeDecoded(
+  const { pods, objects, runs, services, errors, ignoredKinds, notices } = mergeDecoded(
     resources.map((resource) => decodeResource(resource, within)),
   );
   return {
-    pods: pods.map(({ desired }) => (context.signed ? { ...desired, signed: true } : desired)),
+    pods: pods.map(({ desired }) => (signed ? { ...desired, signed } : desired)),
     written: new Map(pods.map(({ desired, written }) => [podName(desired.pod), written])),
     objects: objects.map(({ desired }) => desired),
+    runs: runs.map(({ desired }) => (signed ? { ...desired, signed } : desired)),
+    services: services.map(({ desired }) => (signed ? { ...desired, signed } : desired)),
     errors,
     ignoredKinds,
     notices,
@@ -66,9 +75,16 @@ export function decodeResources(
 }
 
 /** True if it holds nothing but objects of kinds that one node does not run. */
-export function holdsNothing({ pods, objects, errors, ...others }: DecodedResources): boolean {
+export function holdsNothing({
+  pods,
+  objects,
+  runs,
+  errors,
+  ...others
+}: DecodedResources): boolean {
   const { ignoredKinds, notices } = others;
-  if (pods.length + objects.length + errors.length > 0 || ignoredKinds.length === 0) return false;
+  if (pods.length + objects.length + runs.length + errors.length > 0 || ignoredKinds.length === 0)
+    return false;
   return notices.every(({ code }) => code === "Ignored");
 }
 
@@ -169,6 +185,24 @@ function duplicateError(code: string, what: string): FieldError {
   return { code, path: "metadata.name", message };
 }
 
+/** Jobs of one name and kind. */
+export function repeatedRuns(
+  runs: readonly DesiredRun[],
+  address: DocumentAddress,
+): readonly Rejection[] {
+  const { repeats } = firstOfEach(runs, runKey);
+  return repeats.map(({ item }) => {
+    const { kind, namespace, name } = item;
+    const why = duplicateError("DuplicateObject", runKey(item));
+    return { source: address.source, ref: address.ref, kind, namespace, name, ...why };
+  });
+}
+
+/** The pods that the document asks for, now or later. */
+export function allPods({ pods, runs }: DecodedResources): readonly Pick<DesiredPod, "pod">[] {
+  return [...pods, ...runs.map(({ sample: pod }) => ({ pod }))];
+}
+
 /** Secrets that every member of the group, and every reader of its topic, gets. */
 export function sharedSecrets(
   objects: readonly DesiredObject[],
@@ -185,7 +219,7 @@ export function sharedSecrets(
 
 /** Images by tag: the signature does not cover what the tag points to later. */
 export function unpinned(
-  pods: DecodedResources["pods"],
+  pods: readonly Pick<DesiredPod, "pod">[],
   address: DocumentAddress,
 ): readonly Rejection[] {
   return pods.flatMap(({ pod }) =>

@@ -3,6 +3,8 @@
 import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "../../api/decode/manifest-kinds.ts";
+import type { KeptKind } from "../../api/pod/last-good.ts";
+import { isWorkloadKind, replicaName } from "../../api/workload/workload-kinds.ts";
 import { nameOf as nameOfObject } from "../rejections.ts";
 import type { Hand } from "../../store/start-guard/hand.ts";
 import type { Look } from "./manifest-settle.ts";
@@ -10,19 +12,28 @@ import { compareText } from "../../lib/compare.ts";
 
 export type ManifestEntry =
   | ({ readonly type: "Pod" } & DecodedObject["pods"][number])
-  | ({ readonly type: "Object" } & DecodedObject["objects"][number]);
+  | ({ readonly type: "Object" } & DecodedObject["objects"][number])
+  | ({ readonly type: "Run" } & DecodedObject["runs"][number])
+  | ({ readonly type: "Service" } & DecodedObject["services"][number]);
 
 export interface EntryName {
-  readonly kind: ManifestKind;
+  readonly kind: KeptKind;
   readonly namespace: string;
   readonly name: string;
 }
 
 /** Ordered by their place in the file. */
-export function entriesOf({ pods, objects }: DecodedObject): readonly ManifestEntry[] {
+export function entriesOf({
+  pods,
+  objects,
+  runs,
+  services,
+}: DecodedObject): readonly ManifestEntry[] {
   const entries: readonly ManifestEntry[] = [
     ...pods.map((pod) => ({ type: "Pod" as const, ...pod })),
     ...objects.map((object) => ({ type: "Object" as const, ...object })),
+    ...runs.map((run) => ({ type: "Run" as const, ...run })),
+    ...services.map((service) => ({ type: "Service" as const, ...service })),
   ];
   return entries.toSorted(byPlace);
 }
@@ -33,7 +44,17 @@ export function byPlace(a: ManifestEntry, b: ManifestEntry): number {
 }
 
 export function nameOf(entry: ManifestEntry): EntryName {
-  return nameOfObject(entry.type === "Pod" ? entry.desired.pod : entry.desired.object);
+  switch (entry.type) {
+    case "Pod":
+      return nameOfObject(entry.desired.pod);
+    case "Object":
+      return nameOfObject(entry.desired.object);
+    case "Run":
+    case "Service": {
+      const { kind, namespace, name } = entry.desired;
+      return { kind, namespace, name };
+    }
+  }
 }
 
 /** `Pod default/web`: unique among the entries that are in effect. */
@@ -45,8 +66,10 @@ export function entryKey(entry: ManifestEntry): string {
   return keyOf(nameOf(entry));
 }
 
-/** The key of a refused object, if its kind and name are known. */
+/** The key of a refused object, if its kind and name are known; of a workload, that of its pod. */
 export function rejectedKey({ kind, namespace, name }: Rejection): string | undefined {
+  if (isWorkloadKind(kind) && namespace !== undefined && name !== undefined)
+    return keyOf({ kind: "Pod", namespace, name: replicaName(name) });
   if (!isManifestKind(kind) || namespace === undefined || name === undefined) return undefined;
   return keyOf({ kind, namespace, name });
 }

@@ -130,7 +130,7 @@ function withoutEdits(
 }
 
 function editsOf(before: ManifestEntry, now: ManifestEntry): readonly Rejection[] {
-  if (before.type === "Pod" || now.type === "Pod") return [];
+  if (before.type !== "Object" || now.type !== "Object") return [];
   const { object } = now.desired;
   const errors = immutableErrors(before.desired.object, object);
   return errors.map((error) => rejectionOf(now.desired, object, error));
@@ -172,6 +172,8 @@ function textOf(entries: readonly ManifestEntry[]): string {
 }
 
 interface RestoreContext extends Pick<DecodeContext, "nodeName" | "sha256"> {
+  /** Absent = files. */
+  readonly source?: "file" | "http";
   /** Absent = no copy waits. */
   readonly guard?: WorkGuard;
 }
@@ -198,10 +200,13 @@ export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): 
   return outcomes;
 }
 
-function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): ManifestEntry | undefined {
+function entryOf(
+  copy: LastGood,
+  { nodeName, sha256, source = "file" }: RestoreContext,
+): ManifestEntry | undefined {
   const { path, document } = copy;
   const sourceRef = manifestRef(path, document);
-  const origin = { source: "file", ref: path, sourceRef } as const;
+  const origin = { source, ref: path, sourceRef };
   const decoded = decodeObject(parseJson(copy.text), {
     ...origin,
     nodeName,

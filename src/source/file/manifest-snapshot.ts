@@ -23,12 +23,15 @@ export function snapshotOf(state: ManifestState): SourceSnapshot {
     byPathName.flatMap(([, { entries }]) => entries),
     entryKey,
   );
+  const services = firsts.flatMap((one) => (one.type === "Service" ? [one.desired] : []));
   const files = [...state.files.values()].toSorted(byPath);
   return {
     source: "file",
     ready: state.ready,
     pods: firsts.flatMap((entry) => (entry.type === "Pod" ? [entry.desired] : [])),
     objects: firsts.flatMap((entry) => (entry.type === "Object" ? [entry.desired] : [])),
+    runs: firsts.flatMap((entry) => (entry.type === "Run" ? [entry.desired] : [])),
+    ...(services.length === 0 ? {} : { services }),
     rejected: [
       ...(state.directoryError === undefined ? [] : [state.directoryError]),
       ...[...state.held].toSorted().map(heldRejection),
@@ -51,7 +54,8 @@ export function digestText(state: ManifestState): string {
     .join("");
 }
 
-function rejectionsOf(file: ManifestFile): readonly Rejection[] {
+/** Of one file: what is wrong with it, what is left out, and what it declares twice. */
+export function rejectionsOf(file: ManifestFile): readonly Rejection[] {
   if (file.reading.type === "Refused") return [file.reading.rejection];
   const { manifest } = file.reading;
   const { repeats } = firstOfEach(entriesOf(manifest), entryKey);
@@ -59,16 +63,24 @@ function rejectionsOf(file: ManifestFile): readonly Rejection[] {
   return [...manifest.errors, ...manifest.ignoredKinds, ...manifest.notices, ...twice];
 }
 
+/** What is no mistake of a Service is none if it stands twice. */
+const DUPLICATES: Readonly<Record<ManifestEntry["type"], string>> = {
+  Pod: "DuplicatePod",
+  Object: "DuplicateObject",
+  Run: "DuplicateObject",
+  Service: "Ignored",
+};
+
 function duplicate(entry: ManifestEntry, winner: ManifestEntry): Rejection {
   const [loses, wins] = [entry.desired.sourceRef, winner.desired.sourceRef];
   const { namespace, name } = nameOf(entry);
   const [what, does] =
     entry.type === "Pod" ? [`${namespace}/${name}`, "runs"] : [entryKey(entry), "counts"];
   return {
-    source: "file",
+    source: entry.desired.source,
     ref: manifestPath(loses),
     ...nameOf(entry),
-    code: entry.type === "Pod" ? "DuplicatePod" : "DuplicateObject",
+    code: DUPLICATES[entry.type],
     path: "metadata.name",
     message: `${what} is declared twice, in ${wins} and in ${loses}; ${wins} ${does}, the other is left out`,
   };

@@ -81,7 +81,7 @@ function withdrawnBy(before: ManifestState, { outcomes }: Known): ReadonlySet<st
 
 function podsOf({ outcomes }: Pick<ManifestState, "outcomes">): ReadonlySet<string> {
   const entries = [...outcomes.values()].flatMap((outcome) => outcome.entries);
-  return new Set(entries.filter(({ type }) => type === "Pod").map(entryKey));
+  return new Set(entries.filter(({ type }) => type === "Pod" || type === "Run").map(entryKey));
 }
 
 /** Every file is valid or has a last good copy, and no copy is lost. */
@@ -113,8 +113,9 @@ function withoutCopy({ files, outcomes }: Known): readonly string[] {
   return [...new Set(paths)].toSorted(compareText);
 }
 
+/** A Service does not count: a broken file beside it may hold any pod. */
 function hasEntries(outcomes: Outcomes, path: string): boolean {
-  return (outcomes.get(path)?.entries.length ?? 0) > 0;
+  return outcomes.get(path)?.entries.some(({ type }) => type !== "Service") ?? false;
 }
 
 function isUnchanged(state: ManifestState, next: ManifestState, scan: ScanOutcome): boolean {

@@ -133,6 +133,38 @@ export const SCHEMA_STEPS: readonly string[] = [
   `
   ALTER TABLE document ADD COLUMN superseded TEXT NOT NULL DEFAULT '';
   `,
+  // What has run of a Job or a CronJob, by "Job namespace/name"; `state` is JSON.
+  `
+  CREATE TABLE run (
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (source, name)
+  ) STRICT;
+  `,
+  // Images that this agent brought (brought-images).
+  `
+  CREATE TABLE image (
+    id TEXT NOT NULL PRIMARY KEY,
+    names TEXT NOT NULL,
+    digests TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    idle INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+  // Pods that were evicted and wait (evictions).
+  `
+  CREATE TABLE eviction (
+    uid TEXT NOT NULL PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    message TEXT NOT NULL,
+    condition TEXT NOT NULL,
+    grace INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Tables of the first step; a database without one of them is unusable. */

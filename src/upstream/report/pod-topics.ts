@@ -12,9 +12,11 @@ import {
   reportedSource,
   wireText,
 } from "../../protocol/wire-text.ts";
-import type { Outbox, OutboxMessage } from "../../store/outbox/outbox.ts";
+import type { Outbox } from "../../store/outbox/outbox.ts";
 import type { NodeTruth } from "./acknowledge.ts";
 import { fitting, sizeOf } from "./report.ts";
+
+const MESSAGE = { kind: "pod", qos: 1, retain: true } as const;
 
 /** For what stands beside the status. */
 const SPARE_BYTES = 1024;
@@ -26,32 +28,60 @@ export interface PodTopicsOptions {
   readonly nextNumber: () => MessageNumber;
 }
 
-/** `refresh`: also publishes what has not changed. The result: whether there is something new to publish. */
-export function putPodTopics(
-  { shown, arePodsKnown }: Pick<NodeTruth, "shown" | "arePodsKnown">,
-  refresh: boolean,
-  { outbox, config, nodeName, nextNumber }: PodTopicsOptions,
-): boolean {
-  const message = { kind: "pod", qos: 1, retain: true } as const;
-  const topics = new Set<string>();
-  let isNew = false;
-  const put = (one: OutboxMessage): void => {
-    if (outbox.put(one)) isNew = true;
-  };
-  for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
-    const { namespace, name } = desired.pod.metadata;
-    const root = config.topicRoot;
-    const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
-    topics.add(topic);
-    // The pod exists and its status is unknown: its last report stays.
-    if (status === undefined) continue;
-    put({ ...message, ...podTopicPayload(desired, status, nextNumber()), topic, refresh });
+/** What a topic was made of. */
+interface Made {
+  readonly desired: DesiredPod;
+  readonly status: PodStatus;
+}
+
+export class PodTopics {
+  readonly #options: PodTopicsOptions;
+  /** In the outbox or published, by topic: most pods are as they were at the last report. */
+  readonly #made = new Map<string, Made>();
+
+  constructor(options: PodTopicsOptions) {
+    this.#options = options;
   }
-  const isGone = arePodsKnown || config.podStatus === "off";
-  for (const topic of isGone ? outbox.topics("pod") : [])
+
+  /** `refresh`: also publishes what has not changed. The result: whether there is something new to publish. */
+  put(
+    { shown, arePodsKnown }: Pick<NodeTruth, "shown" | "arePodsKnown">,
+    refresh: boolean,
+  ): boolean {
+    const { outbox, config, nodeName } = this.#options;
+    const topics = new Set<string>();
+    let isNew = false;
+    for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
+      const { namespace, name } = desired.pod.metadata;
+      const root = config.topicRoot;
+      const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
+      topics.add(topic);
+      // The pod exists and its status is unknown: its last report stays.
+      if (status === undefined) continue;
+      if (this.#putPod(topic, { desired, status }, refresh)) isNew = true;
+    }
+    const isGone = arePodsKnown || config.podStatus === "off";
+    for (const topic of isGone ? outbox.topics("pod") : [])
+      if (!topics.has(topic) && this.#clear(topic)) isNew = true;
+    return isNew;
+  }
+
+  #putPod(topic: string, made: Made, refresh: boolean): boolean {
+    const { outbox, nextNumber } = this.#options;
+    const before = this.#made.get(topic);
+    const isSame = before?.desired === made.desired && before.status === made.status;
+    if (isSame && !refresh) return false;
+    const payload = podTopicPayload(made.desired, made.status, nextNumber());
+    const isNew = outbox.put({ ...MESSAGE, ...payload, topic, refresh });
+    this.#made.set(topic, made);
+    return isNew;
+  }
+
+  #clear(topic: string): boolean {
+    this.#made.delete(topic);
     // An empty retained message clears the topic.
-    if (!topics.has(topic)) put({ ...message, topic, payload: new Uint8Array() });
-  return isNew;
+    return this.#options.outbox.put({ ...MESSAGE, topic, payload: new Uint8Array() });
+  }
 }
 
 /** The pod's own retained message; `content` is what has to differ for it to be published again. */

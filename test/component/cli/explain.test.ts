@@ -36,7 +36,8 @@ describe("explain", () => {
   const refusals: Readonly<Record<string, string>> = {
     "explain pod.spec.containers.livenesProbe":
       "unknown field pod.spec.containers.livenesProbe (did you mean pod.spec.containers.livenessProbe?)",
-    "explain service": 'unknown kind "service"; ask for pod, configmap, secret or pvc',
+    "explain service":
+      'unknown kind "service"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob',
     "explain pod/web":
       "pod/web is an object, and only kinds and fields can be explained; for its state see agent get events --for pod/web",
   };
@@ -68,7 +69,7 @@ describe("schema", () => {
     expect(await run("schema desired-state")).toBe(2);
     expect(terminal.stdout).toBe("");
     expect(terminal.stderr).toBe(
-      'Error: there is no schema of "desired-state"; ask for pod, configmap, secret, pvc, manifest, desiredstate or configuration (did you mean desiredstate?)\n',
+      'Error: there is no schema of "desired-state"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job, cronjob, manifest, desiredstate or configuration (did you mean desiredstate?)\n',
     );
   });
 });

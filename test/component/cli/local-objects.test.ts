@@ -1,5 +1,6 @@
 // The verbs on ConfigMaps, Secrets and claims, against the real local API.
 
+import { NO_SHUTDOWN } from "../../unit/server/some-facts.ts";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +12,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import type { ObjectEntry } from "../../../src/node/object-list.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
+import { NO_IMAGES } from "../../unit/server/some-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
@@ -68,6 +70,9 @@ beforeEach(() => {
       },
       version: () => ({ version: "1" }),
       shortenGrace: () => ({ type: "NotFound" }),
+      shutdown: () => NO_SHUTDOWN,
+      beginShutdown: () => NO_SHUTDOWN,
+      cancelShutdown: () => NO_SHUTDOWN,
       objects: (namespace) =>
         objects.filter(
           ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
@@ -78,6 +83,7 @@ beforeEach(() => {
       },
       trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
       changeHold: () => ({ type: "NotFound" }),
+      imageOrders: NO_IMAGES,
       resetTrust: () => undefined,
     },
   });

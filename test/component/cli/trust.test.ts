@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
+import { NO_IMAGES } from "../../unit/server/some-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
@@ -72,10 +73,14 @@ beforeEach(() => {
       node: never,
       version: never,
       shortenGrace: never,
+      shutdown: never,
+      beginShutdown: never,
+      cancelShutdown: never,
       objects: () => [],
       removeClaimData: never,
       trust: () => trust,
       changeHold: () => ({ type: "NotFound" }),
+      imageOrders: NO_IMAGES,
       resetTrust: () => {
         if (trouble !== undefined) throw new Error(trouble);
         resets += 1;

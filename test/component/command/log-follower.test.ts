@@ -48,10 +48,58 @@ describe("following a log", () => {
     const { path, lines } = following();
     renameSync(path(0), `${path(0)}.1`);
     writeFileSync(path(0), "anew\n");
+    expect(lines()).toEqual([]);
     expect(lines()).toEqual(["anew"]);
     truncateSync(path(0));
     appendFileSync(path(0), "x\n");
     expect(lines()).toEqual(["x"]);
+  });
+
+  test("loses and repeats no line at a rotation, also of what the runtime writes late", () => {
+    const { path, lines } = following();
+    const rotate = (suffix: string): void => renameSync(path(0), `${path(0)}.${suffix}`);
+    appendFileSync(path(0), "one\n");
+    rotate("20260101-000001");
+    expect(lines()).toEqual(["one"]);
+    writeFileSync(path(0), "four\n");
+    appendFileSync(`${path(0)}.20260101-000001`, "two\n");
+    expect(lines()).toEqual(["two"]);
+    appendFileSync(`${path(0)}.20260101-000001`, "three\n");
+    expect(lines()).toEqual(["three"]);
+    expect(lines()).toEqual(["four"]);
+    expect(lines()).toEqual([]);
+  });
+
+  test("reads what was rotated several times between two reads, in order", () => {
+    const { path, lines, turn } = following();
+    for (const n of [1, 2, 3]) {
+      appendFileSync(path(0), `line ${n}\n`);
+      renameSync(path(0), `${path(0)}.20260101-00000${n}`);
+    }
+    writeFileSync(path(0), "line 4\n");
+    writeFileSync(path(1), "line 5\n");
+    turn(1);
+    const all = Array.from({ length: 8 }, () => lines() ?? []).flat();
+    expect(all).toEqual(["line 1", "line 2", "line 3", "line 4", "line 5"]);
+  });
+
+  test("reports a gap when the file it was in has been compressed", () => {
+    const { path, follower } = following();
+    renameSync(path(0), `${path(0)}.20260101-000001.gz`);
+    writeFileSync(`${path(0)}.20260101-000002`, "newer\n");
+    writeFileSync(path(0), "newest\n");
+    expect(follower.read()).toEqual({ lines: ["newer"], dropped: 1 });
+    expect(follower.read()).toEqual({ lines: ["newest"], dropped: 0 });
+  });
+
+  test("goes on when a rotation was taken back", () => {
+    const { path, lines } = following();
+    renameSync(path(0), `${path(0)}.20260101-000001`);
+    appendFileSync(`${path(0)}.20260101-000001`, "one\n");
+    expect(lines()).toEqual(["one"]);
+    renameSync(`${path(0)}.20260101-000001`, path(0));
+    appendFileSync(path(0), "two\n");
+    expect(lines()).toEqual(["two"]);
   });
 
   test("waits for a log that is not there yet, and ends when there is no container", () => {

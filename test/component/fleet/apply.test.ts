@@ -117,7 +117,7 @@ describe("nothing is published", () => {
     ],
     "for two objects of one name": [`${POD}---\n${POD}`, "--node pi-1", "stands twice"],
     "for nothing but a kind that no node runs": [
-      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
+      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: x}\n",
       "--node pi-1",
       "nothing in the document runs on a node, which would remove everything; add --allow-empty",
     ],

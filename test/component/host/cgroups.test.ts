@@ -60,6 +60,27 @@ describe("version 2", () => {
   });
 });
 
+describe("kills for want of memory are counted", () => {
+  test.each([
+    [
+      "version 2",
+      { "cgroup.controllers": "memory\n", "pod/a/memory.events": "oom 3\noom_kill 2\n" },
+    ],
+    ["version 1", { "memory/pod/a/memory.oom_control": "under_oom 0\noom_kill 2\n" }],
+  ])("in %s", (_version, tree) => {
+    const content = Object.entries(tree).map(([path, text]) => [`${TREE}/${path}`, text] as const);
+    const cgroups = realCgroups(aRoot(Object.fromEntries(content)));
+    expect(cgroups.oomKills("pod/a")).toBe(2);
+    expect(cgroups.oomKills("pod/b")).toBeUndefined();
+  });
+
+  test("but not by an old kernel", () => {
+    const path = `${TREE}/memory/pod/a/memory.oom_control`;
+    const root = aRoot({ [path]: "oom_kill_disable 0\nunder_oom 0\n" });
+    expect(realCgroups(root).oomKills("pod/a")).toBeUndefined();
+  });
+});
+
 describe("whether swap can be limited", () => {
   const unified = { [`${TREE}/cgroup.controllers`]: "memory\n" };
   const cases: Readonly<Record<string, readonly [Readonly<Record<string, string>>, boolean]>> = {

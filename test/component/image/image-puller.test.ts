@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { EventContent } from "../../../src/api/v1/events.ts";
+import type { PullLimits } from "../../../src/config/image-config.ts";
 import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
+import type { PulledBytes } from "../../../src/containerd/pulled-bytes.ts";
+import { PullBoard } from "../../../src/image/pull-progress.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -17,16 +20,40 @@ const NO_REGISTRY = {
 const DENIED = { type: "fail", code: GrpcCode.PERMISSION_DENIED, details: "denied" } as const;
 const NOT_FOUND = { type: "fail", code: GrpcCode.NOT_FOUND, details: "not found" } as const;
 
+const THREE: PullLimits = { parallel: 3, perSecond: 0, burst: 10 };
+
 class World {
   readonly clock = new VirtualClock();
   readonly cri: FakeRuntime;
   readonly puller: ImagePuller;
+  readonly board = new PullBoard(() => (this.steps += 1));
+  steps = 0;
+  /** Images of which containerd keeps what has arrived. */
+  readonly kept = new Set<string>();
+  /** Of the pull that runs; undefined = the runtime does not report it. */
+  pulledBytes: PulledBytes | undefined;
   readonly lines: string[] = [];
 
-  constructor(options: Partial<FakeRuntimeOptions> = {}, random = 0.5) {
+  constructor(
+    options: Partial<FakeRuntimeOptions> = {},
+    { random = 0.5, limits = THREE }: { random?: number; limits?: PullLimits } = {},
+  ) {
     this.cri = new FakeRuntime({ clock: this.clock, ...options });
     this.puller = new ImagePuller({
       cri: this.cri,
+      limits,
+      board: this.board,
+      pulls: {
+        measure: () => ({ read: () => Promise.resolve(this.pulledBytes) }),
+        keep: (image) => {
+          this.kept.add(image);
+          return Promise.resolve({ "containerd-lease": image });
+        },
+        forget: (image) => {
+          this.kept.delete(image);
+          return Promise.resolve();
+        },
+      },
       clock: this.clock,
       random: { next: () => random, hex: () => "" },
       log: createLogger({
@@ -95,11 +122,55 @@ describe("pods of files", () => {
     await Promise.all(documents);
   });
 
-  test("neither share the pull of a document nor wait for its back-off", async () => {
+  test("do not wait for the back-off of a document", async () => {
     const world = new World();
     world.cri.faults.order("pullImage", NO_REGISTRY);
     await of(world, IMAGE, false).catch(() => undefined);
     expect((await of(world, IMAGE, true)).how).toBe("Pulled");
+  });
+
+  test("share the pull of a document that runs", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const document = of(world, IMAGE, false);
+    await world.clock.advance(500);
+    const file = of(world, IMAGE, true);
+    await world.clock.advance(500);
+    expect([(await document).how, (await file).how]).toEqual(["Pulled", "Pulled"]);
+    expect(world.count("pullImage")).toBe(1);
+  });
+
+  test("take the pull of a document that waits for its place along to theirs", async () => {
+    const limits = { ...THREE, parallel: 1 };
+    const world = new World({ latencyMs: { pullImage: 60_000 } }, { limits });
+    const other = of(world, "r.test/other:1", false);
+    await world.clock.settle();
+    const document = of(world, IMAGE, false);
+    await world.clock.advance(1_000);
+    const file = of(world, IMAGE, true);
+    await world.clock.advance(60_000);
+    expect([(await document).how, (await file).how]).toEqual(["Pulled", "Pulled"]);
+    await other;
+    const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
+    expect(pulls).toHaveLength(2);
+  });
+
+  test("have failed for those of documents as well", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND);
+    await of(world, IMAGE, true).catch(() => undefined);
+    const refusal = await of(world, IMAGE, false).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ reason: "ImagePullBackOff" });
+    expect(world.count("pullImage")).toBe(1);
+  });
+
+  test("wait for the back-off of a failure, and a person's order does not", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND);
+    await of(world, IMAGE, false).catch(() => undefined);
+    const { signal } = new AbortController();
+    const ordered = await world.puller.ensure(IMAGE, "Always", { signal, isOrdered: true });
+    expect(ordered.how).toBe("Pulled");
+    expect((await of(world, IMAGE, false)).how).toBe("Present");
   });
 });
 
@@ -271,8 +342,8 @@ describe("back-off", () => {
   });
 
   test("is spread, so that a fleet does not come back as one", async () => {
-    const early = new World({ pullable: [] }, 0);
-    const late = new World({ pullable: [] }, 1);
+    const early = new World({ pullable: [] }, { random: 0 });
+    const late = new World({ pullable: [] }, { random: 1 });
     expect((await early.refusal("IfNotPresent"))[1]).toBe(9);
     expect((await late.refusal("IfNotPresent"))[1]).toBe(11);
   });
@@ -350,6 +421,52 @@ describe("many at once", () => {
     await all;
     const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
     expect(pulls.map(({ at }) => at - start)).toEqual([0, 0, 0, 1000, 1000, 1000, 2000]);
+  });
+
+  test("serialized, one pull runs at a time", async () => {
+    const limits = { ...THREE, parallel: 1 };
+    const world = new World({ latencyMs: { pullImage: 1_000 } }, { limits });
+    const start = world.clock.monotonic();
+    const all = Promise.all(
+      [1, 2, 3].map((n) => world.ensure("IfNotPresent", { image: `r.test/app:${n}` })),
+    );
+    await world.clock.advance(5_000);
+    await all;
+    const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
+    expect(pulls.map(({ at }) => at - start)).toEqual([0, 1_000, 2_000]);
+  });
+
+  test("a burst begins at once, the others at the rate", async () => {
+    const limits = { parallel: Number.POSITIVE_INFINITY, perSecond: 5, burst: 3 };
+    const world = new World({ latencyMs: { pullImage: 1_000 } }, { limits });
+    const start = world.clock.monotonic();
+    const all = Promise.all(
+      [1, 2, 3, 4, 5].map((n) => world.ensure("IfNotPresent", { image: `r.test/app:${n}` })),
+    );
+    await world.clock.advance(5_000);
+    await all;
+    const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
+    expect(pulls.map(({ at }) => at - start)).toEqual([0, 0, 0, 200, 400]);
+  });
+
+  test("one image is pulled once at a time, also with other credentials", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const start = world.clock.monotonic();
+    const as = (username: string): Promise<EnsuredImage> =>
+      world.puller.ensure(IMAGE, "Always", {
+        signal: new AbortController().signal,
+        access: () => ({
+          key: username,
+          async *list() {
+            yield { username, password: "" };
+          },
+        }),
+      });
+    const all = Promise.all([as("ann"), as("bob")]);
+    await world.clock.advance(5_000);
+    await all;
+    const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
+    expect(pulls.map(({ at }) => at - start)).toEqual([0, 1_000]);
   });
 
   test("one who leaves disturbs nobody", async () => {
@@ -522,5 +639,112 @@ describe("whom an image runs as", () => {
     };
     const [refusal] = await world.refusal("IfNotPresent");
     expect(refusal).toStartWith(`ImageInspectError: image "${IMAGE}" was pulled, but`);
+  });
+});
+
+describe("a pull that runs", () => {
+  const bytes = (done: number): PulledBytes => ({ bytes: { done, total: 1000 }, mark: `${done}` });
+
+  test("is measured, and each tenth is a step", async () => {
+    const world = new World({ latencyMs: { pullImage: 60_000 } });
+    const pull = world.ensure("IfNotPresent");
+    world.pulledBytes = bytes(10);
+    await world.clock.advance(10_000);
+    expect(world.board.of(IMAGE)).toEqual({ done: 10, total: 1000 });
+    expect(world.steps).toBe(1);
+    world.pulledBytes = bytes(99);
+    await world.clock.advance(10_000);
+    expect(world.steps).toBe(1);
+    world.pulledBytes = bytes(100);
+    await world.clock.advance(10_000);
+    expect(world.steps).toBe(2);
+    await world.clock.advance(30_000);
+    expect((await pull).how).toBe("Pulled");
+    expect([world.board.of(IMAGE), world.steps]).toEqual([undefined, 3]);
+  });
+
+  test("has events of its progress, more and more seldom", async () => {
+    const world = new World({ latencyMs: { pullImage: 240_000 } });
+    const told = world.told("IfNotPresent");
+    world.pulledBytes = bytes(500);
+    await world.clock.advance(240_000);
+    const progress = `Normal Pulling: Pulling image "${IMAGE}": 0.0 MiB of 0.0 MiB (50 %)`;
+    expect((await told).slice(1, -1)).toEqual([progress, progress, progress]);
+  });
+
+  test("without a byte for ten minutes has stalled: it ends, and is tried again after a back-off", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const refusal = world.refusal("IfNotPresent");
+    world.pulledBytes = bytes(300);
+    await world.clock.advance(599_000);
+    world.pulledBytes = bytes(301);
+    await world.clock.advance(598_000);
+    expect(world.board.of(IMAGE)).toEqual({ done: 301, total: 1000 });
+    await world.clock.advance(10_000);
+    const [message, wait = 0] = await refusal;
+    expect(message).toBe(
+      `ErrImagePull: cannot pull image "${IMAGE}": PullImage: no byte has arrived for 10 minutes after 0.0 MiB of 0.0 MiB (30 %); the registry or the line has stalled`,
+    );
+    await world.clock.advance(wait * 1000 + 10_000);
+    expect((await world.ensure("IfNotPresent")).how).toBe("Pulled");
+  });
+
+  test("may take an hour to write out what has arrived", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const refusal = world.refusal("IfNotPresent");
+    world.pulledBytes = bytes(1000);
+    await world.clock.advance(3_590_000);
+    expect(world.board.of(IMAGE)).toEqual({ done: 1000, total: 1000 });
+    await world.clock.advance(20_000);
+    expect((await refusal)[0]).toContain("all bytes have arrived");
+  });
+
+  test("of which the runtime reports nothing has a day", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const refusal = world.refusal("IfNotPresent");
+    await world.clock.advance(86_000_000);
+    expect(world.count("pullImage")).toBe(1);
+    await world.clock.advance(500_000);
+    expect((await refusal)[0]).toContain("not finished after 24 hours");
+  });
+
+  test("keeps what has arrived while it fails, and no longer", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NO_REGISTRY);
+    await world.refusal("IfNotPresent");
+    expect([...world.kept]).toEqual([IMAGE]);
+    await world.clock.advance(10_000);
+    await world.ensure("IfNotPresent");
+    expect([...world.kept]).toEqual([]);
+  });
+
+  test("that fails again and again waits no longer each time if it gets further each time", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NO_REGISTRY, { times: 5 });
+    const waits: unknown[] = [];
+    for (const done of [10, 20, 30, 30, 30]) {
+      world.pulledBytes = bytes(done);
+      const [, wait = 0] = await world.refusal("IfNotPresent");
+      waits.push(wait);
+      await world.clock.advance(wait * 1000);
+    }
+    expect(waits).toEqual([10, 10, 10, 20, 40]);
+  });
+
+  test("is measured no longer once nobody wants the image", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const leaver = new AbortController();
+    const left = world.ensure("IfNotPresent", { signal: leaver.signal }).catch(String);
+    world.pulledBytes = bytes(300);
+    await world.clock.advance(10_000);
+    leaver.abort(new Error("gone"));
+    await left;
+    await world.clock.settle();
+    expect(world.board.of(IMAGE)).toBeUndefined();
+    expect([...world.kept]).toEqual([]);
   });
 });

@@ -2,10 +2,13 @@ import { describe, expect, test } from "bun:test";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { ImageLedger } from "../../../src/image/pull-results.ts";
-import { imageEnsurer } from "../../../src/image/container-image.ts";
+import { imagePulls } from "../../../src/image/container-image.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
 import type { PullImageArgs } from "../../../src/cri/cri-client.ts";
+import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
+import { NO_PULL_EDGE } from "../../fakes/fake-pull-edge.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime } from "../../fakes/fake-runtime.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
@@ -27,9 +30,12 @@ class World {
   readonly lines: string[] = [];
   readonly events: NewEvent[] = [];
   written: WrittenObjects = {};
-  readonly #ensure = imageEnsurer({
+  readonly #images = imagePulls({
     edges: {
       cri: this.cri,
+      pulls: NO_PULL_EDGE,
+      files: realFiles(),
+      runProgram: () => Promise.reject(new Error("there is no program")),
       clock: this.clock,
       random: { next: () => 0.5, hex: () => "" },
       log: createLogger({
@@ -38,10 +44,15 @@ class World {
         write: (line) => this.lines.push(line),
       }),
     },
+    config: {
+      registryAuthFile: "/nonexistent/registry-auth.json",
+      pullLimits: { parallel: 3, perSecond: 0, burst: 0 },
+    },
     record: (event) => void this.events.push(event),
     objects: () => localObjects(this.written),
     isOfFile: () => false,
     pinned: () => undefined,
+    observed: () => undefined,
     ledger: new ImageLedger(() => 0),
   });
 
@@ -57,7 +68,7 @@ class World {
   }
 
   ensure(pod: Pod): Promise<unknown> {
-    return this.#ensure(pod, container, new AbortController().signal);
+    return this.#images.ensure(pod, container, new AbortController().signal);
   }
 
   /** What each pull was asked with. */
@@ -142,6 +153,20 @@ describe("a pull", () => {
     expect(said?.message).toContain("denied");
     expect(JSON.stringify([said, world.lines, world.events])).not.toContain("ann-secret");
   });
+});
+
+test("a failed pull is shown for a few seconds, and then that it waits", async () => {
+  const world = new World();
+  world.cri.faults.order("pullImage", DENIED);
+  const failure = async () => {
+    const thrown: unknown = await world.ensure(podWith()).catch((error: unknown) => error);
+    if (!(thrown instanceof AgentError)) throw new Error("it did not fail");
+    return [thrown.reason, (thrown.retryAt ?? 0) - world.clock.monotonic()];
+  };
+  expect(await failure()).toEqual(["ErrImagePull", 5_000]);
+  await world.clock.advance(5_000);
+  expect(await failure()).toEqual(["ImagePullBackOff", 5_000]);
+  expect(world.asked()).toHaveLength(1);
 });
 
 describe("a secret that is not there", () => {

@@ -47,7 +47,7 @@ function configsOf(
     runtime: { cgroupDriver: "cgroupfs", features },
     observed: () => [],
     devices: { has: (path) => isDevice(realFiles(), path) },
-    activePods: () => [],
+    nodeCgroups: { write: () => undefined, report: () => undefined },
   });
 }
 

@@ -20,6 +20,7 @@ import type { RuntimeHelper } from "../../../src/runtime/runtime-helper.ts";
 import type { PodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { ContainerDrafts } from "../../../src/runtime/container-draft.ts";
 import { RunOptionsGenerator } from "../../../src/runtime/run-container-options.ts";
+import { HostsFiles } from "../../../src/runtime/names/hosts-files.ts";
 import { valuesOf } from "../../../src/runtime/cri-config/environment.ts";
 import { expand } from "../../../src/runtime/cri-config/expansion.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
@@ -74,7 +75,15 @@ export class StartWorld implements Disposable {
       return Promise.resolve({ ref: `sha256:${image}`, username: "" });
     };
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
-    const runOptions = new RunOptionsGenerator({ helper: node, configs, files });
+    const hosts = new HostsFiles({
+      files,
+      clock,
+      log,
+      helper: node,
+      path: configs.etcHosts,
+      pods: () => [],
+    });
+    const runOptions = new RunOptionsGenerator({ helper: node, configs, files, hosts });
     const drafts = new ContainerDrafts({ files, configs, ensureImage, helper: node, runOptions });
     const starter = new ContainerStarter({ ...common, lifecycle, drafts, runOptions });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });

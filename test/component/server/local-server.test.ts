@@ -17,8 +17,9 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
-import { NODE_STATUS, someFacts } from "../../unit/server/some-facts.ts";
+import { NO_IMAGES, NODE_STATUS, someFacts } from "../../unit/server/some-facts.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
+import type { ImageOrders } from "../../../src/image/gc/image-orders.ts";
 import type { ServerFacts } from "../../../src/node/node-api.ts";
 
 const newDirectory = temporaryDirectories();
@@ -165,7 +166,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /events, /node, /version, /trust, /trust/reset, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
+      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /events, /version, /trust, /trust/reset, /shutdown, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims, /node, /images, /images/pull, /images/prune\n",
     ]);
   });
 
@@ -258,5 +259,24 @@ describe("the socket", () => {
     await door.server.stop();
     await closed;
     expect(existsSync(door.socket)).toBe(false);
+  });
+
+  test.each(["leaves", "is stopped"])("ends the pull of a client when it %s", async (why) => {
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const pull: ImageOrders["pull"] = (_image, signal) => {
+      signal.addEventListener("abort", () => ended.resolve(), { once: true });
+      begun.resolve();
+      return new Promise(() => undefined);
+    };
+    await using door = open({ imageOrders: { ...NO_IMAGES, pull } });
+    const leaving = new AbortController();
+    const init = { method: "POST", signal: leaving.signal };
+    const answer = door.get("/images/pull?name=a", init).catch(() => "gone");
+    await begun.promise;
+    if (why === "leaves") leaving.abort();
+    else await door.server.stop();
+    await ended.promise;
+    expect(await answer).toBe("gone");
   });
 });

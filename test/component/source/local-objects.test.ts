@@ -130,6 +130,50 @@ describe("after a restart", () => {
   });
 });
 
+describe("a Service", () => {
+  const service = (app: string): string =>
+    `apiVersion: v1\nkind: Service\nmetadata: {name: data}\nspec: {selector: {app: ${app}}}\n`;
+
+  test("survives a restart with a broken file, follows an edit, and goes with its file", async () => {
+    using on = new ManifestDirectory();
+    using store = openStore(on.root);
+    on.lastGood = store.lastGood;
+    const selectors = (): readonly unknown[] =>
+      (on.snapshots.at(-1)?.services ?? []).map(({ name, selector }) => [name, selector]);
+    await on.start();
+    await on.move("a.yaml", [manifest("web"), service("a"), service("twice")].join("---\n"));
+    expect(selectors()).toEqual([["data", { app: "a" }]]);
+    expect(on.now()).toMatchObject({ ready: true, pods: ["web busybox:1"] });
+    expect(new Set(on.now().rejected)).toEqual(
+      new Set(["a.yaml Ignored kind", "a.yaml Ignored metadata.name"]),
+    );
+    await on.stop();
+    await on.move("a.yaml", "kind: [\n");
+    await on.start();
+    await on.clock.advance(RESCAN);
+    expect(selectors()).toEqual([["data", { app: "a" }]]);
+    expect(on.now()).toMatchObject({ ready: true, pods: ["web busybox:1"] });
+    await on.move("a.yaml", [manifest("web"), service("b")].join("---\n"));
+    expect(selectors()).toEqual([["data", { app: "b" }]]);
+    await on.remove("a.yaml");
+    expect([selectors(), store.lastGood.load()]).toEqual([[], { copies: [], lost: [] }]);
+    await on.stop();
+  });
+
+  test("beside a pod that was never valid does not make its file one that holds no other pod", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("a.yaml", manifest("web"));
+    await on.move("b.yaml", [service("a"), manifest("db").replace("spec", "spek")].join("---\n"));
+    await on.stop();
+    await on.start();
+    await on.clock.advance(RESCAN);
+    expect(on.snapshots.at(-1)?.services).toHaveLength(1);
+    expect(on.now().ready).toBe(false);
+    await on.stop();
+  });
+});
+
 describe("an immutable object", () => {
   test.each([
     ["ConfigMap", config],

@@ -4,13 +4,13 @@ import { expect, test } from "bun:test";
 
 import { allFields } from "../../../src/api/schema/find-field.ts";
 import type { Field, Level } from "../../../src/api/schema/type.ts";
-import { SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
+import { ALL_SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
 import { readDocuments } from "../../../src/api/yaml/yaml-documents.ts";
 import { decodeText, fixturesIn, type Fixture } from "./fixture-files.ts";
 import { isJsonObject } from "../../../src/lib/json.ts";
 import { fieldClass } from "../../../src/api/decode/field-rules.ts";
 
-const FIELDS = SCHEMA_KINDS.flatMap(({ kind, level }) =>
+const FIELDS = ALL_SCHEMA_KINDS.flatMap(({ kind, level }) =>
   allFields(level).map(({ path, field }) => ({ path: `${kind} ${path}`, field })),
 );
 
@@ -23,7 +23,7 @@ function written(fixtures: readonly Fixture[]): ReadonlySet<string> {
   for (const { text } of fixtures)
     for (const { value } of readDocuments(text).documents)
       for (const object of objectsIn(value)) {
-        const kind = SCHEMA_KINDS.find((one) => one.kind === object["kind"]);
+        const kind = ALL_SCHEMA_KINDS.find((one) => one.kind === object["kind"]);
         if (kind !== undefined) walk(object, kind.level, { prefix: `${kind.kind} `, paths });
       }
   return paths;

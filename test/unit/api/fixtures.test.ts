@@ -9,10 +9,10 @@ describe("valid manifests", () => {
     "%s",
     (_file, fixture) => {
       const manifest = decodeText(fixture);
-      const { pods, objects, errors, ignoredKinds, notices } = manifest;
+      const { pods, objects, runs, errors, ignoredKinds, notices } = manifest;
       expect(findingLines(errors)).toBe("");
       expect(findingLines([...ignoredKinds, ...notices])).toBe(fixture.beside("warnings") ?? "");
-      expect(pods.length + objects.length + ignoredKinds.length).toBeGreaterThan(0);
+      expect(pods.length + objects.length + runs.length + ignoredKinds.length).toBeGreaterThan(0);
     },
   );
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { allFields } from "../../../src/api/schema/find-field.ts";
-import { SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
+import { ALL_SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
 import { UsageError } from "../../../src/cli/exit-codes.ts";
 import { everyField, explainField, explainUsage } from "../../../src/cli/explain.ts";
 
@@ -126,7 +126,7 @@ FIELDS:
   });
 
   test.each(
-    SCHEMA_KINDS.flatMap(({ words, level }) => words.map((word) => [word, level] as const)),
+    ALL_SCHEMA_KINDS.flatMap(({ words, level }) => words.map((word) => [word, level] as const)),
   )("every field of %s is explained", (word, level) => {
     for (const { path, field } of allFields(level))
       expect(text(`${word}.${path}`)).toContain(`<${field.type}>`);
@@ -141,16 +141,17 @@ describe("what is unknown", () => {
     "pod.spec.zzzzzzzzzz.x": "unknown field pod.spec.zzzzzzzzzz",
     "pod.": "unknown field pod.",
     livenessProbe:
-      'unknown kind "livenessProbe"; ask for pod, configmap, secret or pvc (did you mean pod.spec.containers.livenessProbe?)',
+      'unknown kind "livenessProbe"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob (did you mean pod.spec.containers.livenessProbe?)',
     "spec.containers":
-      'unknown kind "spec"; ask for pod, configmap, secret or pvc (did you mean pod.spec.containers?)',
-    podd: 'unknown kind "podd"; ask for pod, configmap, secret or pvc (did you mean pod?)',
-    deployment: 'unknown kind "deployment"; ask for pod, configmap, secret or pvc',
+      'unknown kind "spec"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob (did you mean pod.spec.containers?)',
+    podd: 'unknown kind "podd"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob (did you mean pod?)',
+    replicaset:
+      'unknown kind "replicaset"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob',
     "pod.spec.hostname.x": "pod.spec.hostname is a <string> and has no fields",
     "pod.spec.affinity.podAffinity.x":
       "the fields of pod.spec.affinity.podAffinity are not read, because it is harmless",
     "pod.toString": "unknown field pod.toString",
-    "": 'unknown kind ""; ask for pod, configmap, secret or pvc',
+    "": 'unknown kind ""; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob',
   };
   test.each(Object.entries(cases))("%s", (asked, said) => {
     expect(message(asked)).toBe(said);
@@ -159,7 +160,7 @@ describe("what is unknown", () => {
 
 test("every field stands in the list of all, with its class", () => {
   const lines = everyField().trimEnd().split("\n");
-  const count = SCHEMA_KINDS.reduce((sum, { level }) => sum + allFields(level).length, 0);
+  const count = ALL_SCHEMA_KINDS.reduce((sum, { level }) => sum + allFields(level).length, 0);
   expect(lines).toHaveLength(count);
   const row = (path: string): readonly string[] | undefined =>
     lines.map((line) => line.split(/ {3,}/)).find((cells) => cells[0] === path);
@@ -172,5 +173,6 @@ test("every field stands in the list of all, with its class", () => {
 
 test("without an argument it lists the resources", () => {
   expect(explainUsage()).toStartWith("Name a kind or a field:\n  agent explain pod   ");
-  for (const { words } of SCHEMA_KINDS) expect(explainUsage()).toContain(`explain ${words[0]} `);
+  for (const { words } of ALL_SCHEMA_KINDS)
+    expect(explainUsage()).toContain(`explain ${words[0]} `);
 });

@@ -94,7 +94,7 @@ describe("a configuration", () => {
     },
     "mqtt.url": { mqtt: { url: "http://broker.example" } },
     "mqtt.podPolicy.profile": { mqtt: { podPolicy: {} } },
-    evictionHard: { evictionHard: { "memory.available": "100Mi" } },
+    podCIDR: { podCIDR: "10.0.0.0/8" },
     unknown: { unknown: 1 },
   };
   test.each(Object.entries(refused))("is refused at %s", (place, written) => {

@@ -22,6 +22,8 @@ function refused(document: unknown): string[] {
 
 const DEFAULTS: AgentConfig = {
   staticPodPath: "/etc/agent/manifests",
+  staticPodURLHeader: {},
+  httpCheckFrequency: 20_000,
   stateDir: "/var/lib/agent",
   podLogsDir: "/var/log/pods",
   socket: "/run/agent/agent.sock",
@@ -49,6 +51,37 @@ const DEFAULTS: AgentConfig = {
   cpuCFSQuota: true,
   systemReserved: {},
   kubeReserved: {},
+  registryPullQPS: 5,
+  registryBurst: 10,
+  registryAuthFile: "/etc/agent/registry-auth.json",
+  imageArchivePath: "/etc/agent/images",
+  pullLimits: { parallel: 1, perSecond: 5, burst: 10 },
+  cgroupsPerQOS: true,
+  enforceNodeAllocatable: ["pods"],
+  memoryThrottlingFactor: 0.9,
+  featureGates: {},
+  imageGC: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
+  containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
+  evictionHard: {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+  },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: 300_000,
+  evictionMaxPodGracePeriod: 0,
+  containerLogMaxSize: 10 * 1024 * 1024,
+  containerLogMaxFiles: 5,
+  containerLogMaxWorkers: 1,
+  containerLogMonitorInterval: 10_000,
+  nodeLogsMaxSize: { type: "Percent", percent: 10 },
+  shutdownGracePeriod: 0,
+  shutdownGracePeriodCriticalPods: 0,
+  shutdownGracePeriodByPodPriority: [],
 };
 
 describe("an absent, empty or bare configuration", () => {
@@ -81,6 +114,33 @@ describe("a configuration with every field", () => {
         nodeStatusReportFrequency: "1h",
       },
       { maxContainerRestartPeriodMs: 90_000, nodeStatusReportFrequencyMs: 3_600_000 },
+    ],
+    "periods of the shutdown": [
+      {
+        shutdownGracePeriodByPodPriority: [
+          { priority: -5, shutdownGracePeriodSeconds: 7 },
+          { priority: 1000 },
+        ],
+      },
+      {
+        shutdownGracePeriodByPodPriority: [
+          { priority: -5, shutdownGracePeriodSeconds: 7 },
+          { priority: 1000, shutdownGracePeriodSeconds: 0 },
+        ],
+      },
+    ],
+    "garbage collection of images and containers": [
+      {
+        imageGCHighThresholdPercent: 60,
+        imageGCLowThresholdPercent: 0,
+        imageMinimumGCAge: "0s",
+        imageMaximumGCAge: "168h",
+        containerGC: { minAge: "1h", maxPerPodContainer: 0, maxContainers: 20 },
+      },
+      {
+        imageGC: { highPercent: 60, lowPercent: 0, minAgeMs: 0, maxAgeMs: 604_800_000 },
+        containerGC: { minAgeMs: 3_600_000, maxPerPodContainer: 0, maxContainers: 20 },
+      },
     ],
     "a node name may be a template": [
       { nodeName: "kiosk-${serial}" },
@@ -240,10 +300,51 @@ describe("what is refused", () => {
       ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
     ],
     "what is designed but not built": [
-      { evictionHard: {}, mqtt: { allowCommands: [] } },
+      { podCIDR: "10.0.0.0/8", mqtt: { allowCommands: [] } },
+      ["podCIDR: not supported yet; remove it", "mqtt.allowCommands: not supported yet; remove it"],
+    ],
+    "thresholds of eviction that are wrong": [
+      {
+        evictionHard: { "memory.free": "1Mi", "nodefs.available": "lots", "pid.available": "110%" },
+        evictionSoft: { "memory.available": "1Gi" },
+        evictionSoftGracePeriod: { "nodefs.available": "1m", "imagefs.available": "0s" },
+        evictionMinimumReclaim: { "memory.available": "-1" },
+        evictionPressureTransitionPeriod: "1ms",
+        evictionMaxPodGracePeriod: -1,
+      },
       [
-        "evictionHard: not supported yet; remove it",
-        "mqtt.allowCommands: not supported yet; remove it",
+        'evictionHard[memory.free]: Invalid value: "memory.free": must be one of memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree, containerfs.available, containerfs.inodesFree, pid.available',
+        'evictionHard[nodefs.available]: Invalid value: "lots": must be an amount such as "100Mi" or "5000", or a share such as "10%", at most "100%"',
+        'evictionHard[pid.available]: Invalid value: "110%": must be an amount such as "100Mi" or "5000", or a share such as "10%", at most "100%"',
+        'evictionSoftGracePeriod[imagefs.available]: Invalid value: "0s": must be at least 1s',
+        'evictionMinimumReclaim[memory.available]: Invalid value: "-1": must be an amount such as "100Mi" or "5000", or a share such as "10%", at most "100%"',
+        'evictionPressureTransitionPeriod: Invalid value: "1ms": must be at least 1s',
+        "evictionMaxPodGracePeriod: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+        "evictionSoftGracePeriod[memory.available]: Required value: evictionSoft has a threshold for memory.available",
+        'evictionSoftGracePeriod[nodefs.available]: Invalid value: "1m": evictionSoft has no threshold for nodefs.available',
+      ],
+    ],
+    "a part of the shutdown that is longer than the whole": [
+      { shutdownGracePeriod: "10s", shutdownGracePeriodCriticalPods: "20s" },
+      [
+        'shutdownGracePeriodCriticalPods: Invalid value: "20s": must be at most shutdownGracePeriod, which is 10s',
+      ],
+    ],
+    "periods of the shutdown that are too short, out of range, or twice": [
+      {
+        shutdownGracePeriod: "500ms",
+        shutdownGracePeriodByPodPriority: [{ priority: 1 }, { priority: 1 }],
+      },
+      [
+        'shutdownGracePeriod: Invalid value: "500ms": must be 0s or at least 1s',
+        'shutdownGracePeriodByPodPriority: Invalid value: [{"priority":1},{"priority":1}]: must be empty while shutdownGracePeriod is set: it takes the place of both',
+        'shutdownGracePeriodByPodPriority: Invalid value: [{"priority":1},{"priority":1}]: must name each priority once; 1 is there twice',
+      ],
+    ],
+    "two ways to give the periods of the shutdown": [
+      { shutdownGracePeriod: "10s", shutdownGracePeriodByPodPriority: [{ priority: 1 }] },
+      [
+        'shutdownGracePeriodByPodPriority: Invalid value: [{"priority":1}]: must be empty while shutdownGracePeriod is set: it takes the place of both',
       ],
     ],
     "groups that are no list": [
@@ -290,6 +391,35 @@ describe("what is refused", () => {
     "a policy for pods without a profile": [
       { mqtt: { podPolicy: {} } },
       ["mqtt.podPolicy.profile: Required value: baseline or privileged"],
+    ],
+    "a low threshold of images that is not below the high one": [
+      { imageGCLowThresholdPercent: 85 },
+      [
+        "imageGCLowThresholdPercent: Invalid value: 85: must be less than imageGCHighThresholdPercent, which is 85",
+      ],
+    ],
+    "a high threshold of images at or below the low one": [
+      { imageGCHighThresholdPercent: 80 },
+      [
+        "imageGCHighThresholdPercent: Invalid value: 80: must be greater than imageGCLowThresholdPercent, which is 80",
+      ],
+    ],
+    "thresholds of images beyond 100 percent": [
+      { imageGCHighThresholdPercent: 101 },
+      ["imageGCHighThresholdPercent: Invalid value: 101: must be between 0 and 100, inclusive"],
+    ],
+    "a maximum age of images below the minimum": [
+      { imageMinimumGCAge: "1h", imageMaximumGCAge: "30m" },
+      [
+        'imageMaximumGCAge: Invalid value: "30m": must be 0s or at least imageMinimumGCAge, which is 1h',
+      ],
+    ],
+    "numbers of dead containers that are none": [
+      { containerGC: { maxContainers: -2, maxPerPodContainer: -1 } },
+      [
+        "containerGC.maxPerPodContainer: Invalid value: -1: must be between 0 and 1000, inclusive",
+        "containerGC.maxContainers: Invalid value: -2: must be between 0 and 2147483647, or -1 for no limit",
+      ],
     ],
     "a path that climbs": [
       { stateDir: "/var/lib/../x" },
@@ -468,7 +598,7 @@ describe("what is refused", () => {
       [
         'systemReserved.cpu: Invalid value: "-1": must be greater than or equal to 0',
         'systemReserved.memory: Invalid value: "lots": must be a quantity such as "500m", "1.5" or "64Mi"',
-        'kubeReserved.gpu: Invalid value: "gpu": must be one of cpu, memory, ephemeral-storage: nothing else can be reserved',
+        'kubeReserved.gpu: Invalid value: "gpu": must be one of cpu, memory, ephemeral-storage, pid: nothing else can be reserved',
       ],
     ],
     "all errors at once": [
@@ -503,4 +633,54 @@ test("errors carry the place a locator knows", () => {
       column: 7,
     },
   ]);
+});
+
+describe("what is enforced on cgroups", () => {
+  test.each([
+    [{ systemReserved: { pid: 100 }, kubeReserved: { pid: "50" } }],
+    [{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"] }],
+    [{ cgroupsPerQOS: false, enforceNodeAllocatable: [] }],
+    [{ enforceNodeAllocatable: ["system-reserved"], systemReservedCgroup: "/system.slice" }],
+    [{ featureGates: { MemoryQoS: true }, memoryThrottlingFactor: 1 }],
+  ])("%j is accepted", (document) => {
+    expect(decoded(document)).toMatchObject(
+      "kubeReserved" in document
+        ? { systemReserved: { pid: "100" }, kubeReserved: { pid: "50" } }
+        : document,
+    );
+  });
+
+  test.each([
+    [
+      { cgroupsPerQOS: false },
+      "enforceNodeAllocatable: Invalid value: must be [none] while cgroupsPerQOS is false",
+    ],
+    [
+      { cgroupsPerQOS: false, enforceNodeAllocatable: [], podPidsLimit: 9 },
+      "podPidsLimit: Invalid value: 9: must be -1 while cgroupsPerQOS is false: a pod has no cgroup",
+    ],
+    [
+      { enforceNodeAllocatable: ["pods", "none"] },
+      "enforceNodeAllocatable: none must be the only item",
+    ],
+    [
+      { enforceNodeAllocatable: ["kube-reserved"] },
+      "enforceNodeAllocatable: kube-reserved needs kubeReservedCgroup",
+    ],
+    [
+      {
+        enforceNodeAllocatable: ["system-reserved", "system-reserved-compressible"],
+        systemReservedCgroup: "/a",
+      },
+      "enforceNodeAllocatable: must not contain both system-reserved and system-reserved-compressible",
+    ],
+    [{ memoryThrottlingFactor: 0 }, "memoryThrottlingFactor: must be greater than 0 and at most 1"],
+    [{ featureGates: { Sidecars: true } }, "featureGates.Sidecars: must be one of MemoryQoS"],
+    [{ systemReserved: { gpu: 1 } }, "systemReserved.gpu: must be one of cpu, memory"],
+  ])("%j is refused", (document, error) => {
+    const [path = "", words = ""] = error.split(/: (?:Invalid value: (?:9: )?)?/);
+    const [found] = refused(document);
+    expect(found).toStartWith(path);
+    expect(found).toContain(words);
+  });
 });

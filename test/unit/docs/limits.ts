@@ -52,6 +52,16 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/api/yaml/yaml-documents.test.ts"],
   },
   {
+    input: "an answer of `staticPodURL`, also unpacked; its headers; redirects; its time",
+    bounds: {
+      "4 MiB": "api/yaml/text-limits.ts FILE_LIMITS.bytes",
+      "256 KiB": "host/http/download.ts MAX_HEAD",
+      "5 redirects": "host/http/download.ts MAX_REDIRECTS",
+      "120 s": "host/http/download.ts TIMEOUT_MS",
+    },
+    tests: ["component/host/download.test.ts"],
+  },
+  {
     input: "manifest files that change at once",
     bounds: {
       "64 files": "source/file/manifest-settle.ts READ_AT_ONCE.files",
@@ -77,6 +87,11 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
       "1 MiB": "runtime/cri-config/expansion.ts MAX_TOTAL",
     },
     tests: ["unit/runtime/cri-config/expansion.test.ts"],
+  },
+  {
+    input: "names of pods in a hosts file",
+    bounds: { "128 KiB": "runtime/names/pod-names.ts MAX_NAME_BYTES" },
+    tests: ["unit/runtime/names/pod-names.test.ts"],
   },
   {
     input:
@@ -122,6 +137,31 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["component/source-mqtt/mqtt-source.test.ts"],
   },
   {
+    input:
+      "an image archive: its entries; an extended header; a document in it; images of a list, or layers of an image; names of an image; indexes in indexes; documents that are read; bytes after its end",
+    bounds: {
+      "20,000 entries": "image/archive/tar-parser.ts MAX_ENTRIES",
+      "64 KiB": "image/archive/tar-parser.ts MAX_EXTENDED_HEADER",
+      "4 MiB": "image/archive/archive-documents.ts MAX_DOCUMENT",
+      "1000 items": "image/archive/archive-documents.ts MAX_ITEMS",
+      "100 names": "image/archive/image-names.ts MAX_NAMES",
+      "4 levels": "image/archive/oci-layout.ts MAX_DEPTH",
+      "3,000 documents": "image/archive/import-archive.ts MAX_DOCUMENTS",
+      "1 MiB": "image/archive/import-archive.ts MAX_REST",
+    },
+    tests: ["unit/image/archive/tar-parser.test.ts", "component/image/import-archive.test.ts"],
+  },
+  {
+    input:
+      "links from link to link in an image archive; memory to decompress it; what its blobs leave free on containerd's file system",
+    bounds: {
+      "8 links": "image/archive/archive-paths.ts MAX_LINKS",
+      "8 MiB": "containerd/archive/archive-bytes.ts MAX_ZSTD_MEMORY",
+      "64 MiB": "image/archive/bring-archive.ts RESERVE_BYTES",
+    },
+    tests: ["unit/image/archive/tar-parser.test.ts", "component/containerd/archive-bytes.test.ts"],
+  },
+  {
     input: "what a `grpc` probe receives",
     bounds: { "64 KiB": "host/probe/probe-grpc.ts MAX_CONNECTION" },
     tests: ["component/host/probe-grpc.test.ts"],
@@ -156,6 +196,21 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     },
     tests: ["unit/volume/projection.test.ts"],
     notShown: "64 MiB is the size of the tmpfs, which the kernel holds",
+  },
+  {
+    input:
+      "pods of one Job at a time; those that have ended and are kept; completions with an index",
+    bounds: {
+      "50 at once": "api/workload/job.ts MAX_PARALLEL",
+      "5 ended pods": "source/workload/job-state.ts MAX_KEPT",
+      "10,000 completions": "api/workload/job.ts MAX_INDEXES",
+    },
+    tests: ["unit/source/workload/job-state.test.ts", "unit/api/fixtures.test.ts"],
+  },
+  {
+    input: "Jobs of one CronJob at a time",
+    bounds: { "20 Jobs": "source/workload/cron-decision.ts MAX_ACTIVE_JOBS" },
+    tests: ["unit/source/workload/cron-decision.test.ts"],
   },
   {
     input: "devices, dependencies of a pod",
@@ -234,6 +289,14 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
       "one in 10 s": "lib/refusal-log.ts LINES.perSecond",
     },
     tests: ["component/source-mqtt/refusal-log.test.ts"],
+  },
+  {
+    input: "all log lines of the agent",
+    bounds: {
+      "a burst of 2000": "lib/logger.ts JOURNAL_LIMIT.burst",
+      "one a second": "lib/logger.ts JOURNAL_LIMIT.perSecond",
+    },
+    tests: ["unit/lib/logger.test.ts"],
   },
   {
     input: "a log over MQTT",
@@ -331,6 +394,7 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
 
 /** Constants `MAX_…` that need no row of their own, and why. */
 export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
+  "between two looks, not a bound of input": ["image/archive/bring-archive.ts MAX_LOOK_MS"],
   "a rule for the value of a field, in a file or document that is bounded as a whole": [
     "api/pod/pod-annotations.ts MAX_BACKOFF_MS",
     "api/pod/update-annotations.ts MAX_SECONDS",
@@ -359,6 +423,10 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "api/validation/validate-names.ts MAX_PORT_NAME",
     "api/validation/validate-names.ts MAX_SUBDOMAIN",
     "api/validation/validate-pod.ts MAX_HOST_NAME",
+    "api/workload/cron-schedule.ts MAX_SCHEDULE",
+    "api/workload/job.ts MAX_COUNT",
+    "api/workload/pod-failure-policy.ts MAX_RULES",
+    "api/workload/pod-failure-policy.ts MAX_VALUES",
     "api/yaml/text-limits.ts MAX_DIRECTIVE",
     "command/judge-command.ts MAX_GROUP_TTL_SECONDS",
     "command/judge-command.ts MAX_TTL_SECONDS",
@@ -375,12 +443,14 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "runtime/cri-config/pod-dns.ts MAX_SERVERS",
     "runtime/cri-config/pod-hosts.ts MAX_FQDN",
     "runtime/cri-config/pod-hosts.ts MAX_HOSTNAME",
+    "host/http/download.ts MAX_VALIDATOR",
+    "runtime/names/pod-names.ts MAX_LINE_BYTES",
     "source/document/resources.ts MAX_LISTS",
     "source/policy/pod-policy.ts MAX_GRACE_SECONDS",
   ],
   "shortens what is shown of a text that is bounded where it arrives": [
     "api/decode/decode-context.ts MAX_REJECTIONS",
-    "api/decode/decode-object.ts MAX_WORD",
+    "api/decode/decoded-item.ts MAX_WORD",
     "api/decode/decode-pod.ts MAX_SHOWN",
     "api/decode/field-errors.ts MAX_MESSAGE",
     "api/decode/field-errors.ts MAX_SHOWN",
@@ -419,7 +489,6 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   "a size of the agent's own steps": [
     "command/log-follower.ts MAX_BYTES",
-    "image/image-puller.ts MAX_PARALLEL",
     "upstream/publish-packets.ts MAX_BATCH_BYTES",
   ],
   "what the runtime, which is root, may answer": ["cri/grpc-connection.ts MAX_MESSAGE"],
@@ -430,7 +499,12 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "lib/system-clock.ts MAX_TIMER_MS",
     "prober/run-probe.ts MAX_TRIES",
     "rollout/pod-health.ts MAX_CRASHES",
+    "host/http/download.ts MAX_RETRY_AFTER_S",
+    "source/http/manifest-url.ts MAX_BACKOFF_MS",
     "source/file/file-source.ts MAX_REST_MS",
+    "source/workload/cron-decision.ts MAX_AHEAD_MS",
+    "source/workload/job-state.ts MAX_BACKOFF_MS",
+    "source/workload/next-run.ts MAX_SEARCH_MS",
     "source/file/manifest-settle.ts MAX_SETTLE_MS",
   ],
   "a fixed form": [
@@ -450,8 +524,12 @@ export const HANDS: Readonly<
     tests: ["component/source-mqtt/guarded-documents.test.ts", "agent/start-guard.test.ts"],
   },
   File: {
-    holders: ["source/file/manifest-files.ts", "source/file/manifest-last-good.ts"],
-    tests: ["component/source/guarded-files.test.ts"],
+    holders: [
+      "source/file/manifest-files.ts",
+      "source/file/manifest-last-good.ts",
+      "source/http/http-source.ts",
+    ],
+    tests: ["component/source/guarded-files.test.ts", "component/source/http-source.test.ts"],
   },
   Pod: {
     holders: ["podworkers/pod-worker.ts", "podworkers/pod-replacement.ts", "agent/build-pods.ts"],

@@ -1,11 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { parseImageReference } from "../../../src/image/image-reference.ts";
-import { credentialsFor, pullSecretsOf } from "../../../src/image/pull-secrets.ts";
+import * as keyring from "../../../src/image/keyring.ts";
+import { authsOfSecrets, pullSecretsOf } from "../../../src/image/pull-secrets.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { aSecret, localObjects } from "../../fakes/local-objects.ts";
 
 const JSON_TYPE = "kubernetes.io/dockerconfigjson";
 const CFG_TYPE = "kubernetes.io/dockercfg";
+
+/** The credentials in secrets that fit an image. */
+function credentialsFor(
+  image: ReturnType<typeof parseImageReference>,
+  secrets: readonly ReturnType<typeof aSecret>[],
+) {
+  return keyring.credentialsFor(image, authsOfSecrets(secrets));
+}
 
 type Auths = Readonly<Record<string, unknown>>;
 
@@ -15,7 +24,9 @@ const secretOf = (auths: Auths, name = "s") =>
 
 /** The users that are tried, in order. */
 function users(image: string, ...secrets: readonly ReturnType<typeof secretOf>[]) {
-  return credentialsFor(parseImageReference(image), secrets).map(({ username }) => username);
+  return credentialsFor(parseImageReference(image), secrets).map((found) =>
+    "username" in found ? found.username : found,
+  );
 }
 
 describe("credentials fit an image", () => {
@@ -98,6 +109,12 @@ describe("an entry", () => {
       { ...login("x"), auth: base64("u:p") },
       [{ username: "u", password: "p" }],
     ],
+    [
+      "with an identity token",
+      { auth: base64("u:p"), identitytoken: "t" },
+      [{ identityToken: "t" }],
+    ],
+    ["with a token of the registry", { registrytoken: "t" }, [{ registryToken: "t" }]],
     ["with an empty word", { ...login("u"), auth: "" }, [login("u")]],
     ["that is no base64", { auth: "***" }, []],
     ["without a colon", { auth: base64("user") }, []],

@@ -7,7 +7,8 @@ import {
 } from "../../../src/node/node-facts.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
-import { admit, EMPTY_ROOM } from "../../../src/source/admission/admit-pod.ts";
+import { admit } from "../../../src/source/admission/admit-pod.ts";
+import { Room } from "../../../src/source/admission/room.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 
 const config: AgentConfig = {
@@ -22,6 +23,7 @@ const edges = {
   machine: {
     hostname: "raspberrypi",
     machineId: "",
+    systemUuid: "",
     serial: "",
     mac: "",
     cpus: 4,
@@ -38,14 +40,14 @@ const node = { edges, config, nodeName: "pi-1" };
 
 /** The code of a refusal on the empty node. */
 function refusal(nodeSelector: Readonly<Record<string, string>>, options: NodeFactsOptions = node) {
-  return admit(aPod({ nodeSelector }), nodeInfo(options), EMPTY_ROOM)?.code;
+  return admit(aPod({ nodeSelector }), nodeInfo(options), new Room())?.code;
 }
 
 describe("admission", () => {
   test("counts what is reserved for the system", () => {
     const resources = { requests: { cpu: "3001m" }, limits: {} };
     const pod = aPod({ containers: [aContainer("a", { resources })] });
-    expect(admit(pod, nodeInfo(node), EMPTY_ROOM)).toMatchObject({
+    expect(admit(pod, nodeInfo(node), new Room())).toMatchObject({
       code: "OutOfcpu",
       message: "Node didn't have enough resource: cpu, requested: 3001, used: 0, capacity: 3000",
     });

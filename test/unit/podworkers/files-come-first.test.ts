@@ -5,6 +5,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { isStatic } from "../../../src/api/pod/labels.ts";
+import { isSystemCritical } from "../../../src/api/resource/priority.ts";
+import { compareTiers } from "../../../src/source/admission/preemption-order.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
@@ -217,12 +219,33 @@ describe("documents change nothing of what becomes of the files' pods", () => {
         for (const own of desired.pods) {
           const others = workers.filter(({ uid }) => uid !== own.uid);
           const out = mustMakeRoom(own, { ...facts, workers: others });
-          if (!isStatic(own.source)) expect(out).toEqual([]);
+          if (!isStatic(own.source) && own.pod.spec.priority === 0) expect(out).toEqual([]);
           const ended = workers.filter(({ uid }) => out.includes(uid));
+          for (const { desired: one } of ended) {
+            if (one === undefined || !isStatic(one.source)) continue;
+            // Only a critical pod of another file pushes out what a file declares.
+            if (declared.has(podName(one.pod))) expect(compareTiers(own, one)).toBeLessThan(0);
+            expect(isStatic(own.source)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("beside each critical pod that is admitted there is room when those in its way are gone", () => {
+    fc.assert(
+      fc.property(anyWorld, ({ files, documents, ...world }) => {
+        const { desired, workers, facts } = look([files, ...documents], world);
+        for (const own of desired.pods.filter(({ pod }) => isSystemCritical(pod.spec))) {
+          const others = workers.filter(({ uid }) => uid !== own.uid);
+          const out = mustMakeRoom(own, { ...facts, workers: others });
+          const left = others.filter(({ uid }) => !out.includes(uid));
+          expect(mustMakeRoom(own, { ...facts, workers: left })).toEqual([]);
+          const ended = others.filter(({ uid }) => out.includes(uid));
           for (const { desired: one } of ended)
-            expect(
-              one !== undefined && isStatic(one.source) && declared.has(podName(one.pod)),
-            ).toBe(false);
+            if (one !== undefined && isStatic(one.source) === isStatic(own.source))
+              expect(isSystemCritical(one.pod.spec)).toBe(false);
         }
       }),
       { numRuns: 1_000 },

@@ -13,6 +13,12 @@ function pod(name: string, source: SourceName, cpu: number, port?: number): Desi
   return aDesiredPod(aPod({ containers }, { name, uid: `${source} ${name}` }), { source });
 }
 
+function critical(desired: DesiredPod): DesiredPod {
+  const { pod: one } = desired;
+  const spec = { ...one.spec, priorityClassName: "system-node-critical" };
+  return { ...desired, pod: { ...one, spec } };
+}
+
 function worker(desired: DesiredPod, why?: "Deleted" | "Preempted"): WorkerFacts {
   const { uid, pod: one } = desired;
   const names = { uid, namespace: "default", name: one.metadata.name };
@@ -61,6 +67,29 @@ describe("room for a file's pod", () => {
     expect(mustMakeRoom(ofNode, facts([ofNode], [worker(pod("g", "mqtt:group/all", 4))]))).toEqual(
       [],
     );
+  });
+
+  test("is made for a critical pod of a document by other documents, and by no file", () => {
+    const own = critical(pod("own", "mqtt:group/all", 2, 80));
+    const file = pod("f", "file", 2, 80);
+    const wanted = [file, ofNode, own, ofLowGroup];
+    const all = facts(
+      wanted,
+      [file, ofNode, ofLowGroup].map((one) => worker(one)),
+    );
+    expect(mustMakeRoom(own, all)).toEqual([ofNode.uid, ofLowGroup.uid]);
+    expect(mustMakeRoom(own, facts([own], [worker(critical(ofNode)), worker(file)]))).toEqual([]);
+  });
+
+  test("is made for a critical pod of a file by other files too, documents first", () => {
+    const own = critical(OWN);
+    const file = pod("f", "file", 2);
+    const wanted = [own, file, ofNode];
+    const two = [worker(file), worker(ofNode)];
+    expect(mustMakeRoom(own, facts(wanted, two))).toEqual([ofNode.uid]);
+    const one = pod("own", "file", 4);
+    expect(mustMakeRoom(critical(one), facts(wanted, two))).toEqual([file.uid, ofNode.uid]);
+    expect(mustMakeRoom(one, facts(wanted, two))).toEqual([ofNode.uid]);
   });
 
   test("is not made by pods of files, wanted or refused, but by what only a document declares by now", () => {

@@ -6,6 +6,24 @@ const log = (attempt: number, size: number): LogFile => ({
   path: `a/${attempt}.log`,
   size,
   attempt,
+  rotations: 0,
+  isCompressed: false,
+});
+
+test("of one attempt, what was rotated first goes first, and compressed logs go whole", () => {
+  const rotated = (rotations: number, size: number): LogFile => ({
+    ...log(1, size),
+    path: `a/1.log.${rotations}`,
+    rotations,
+    isCompressed: rotations > 1,
+  });
+  expect(trimPlan([rotated(2, 5), log(1, 60), rotated(1, 90)], 100)).toEqual([
+    { path: "a/1.log.1", keepBytes: 40 },
+    { path: "a/1.log.2", keepBytes: 0 },
+  ]);
+  expect(trimPlan([rotated(2, 50), log(1, 60), rotated(1, 20)], 100)).toEqual([
+    { path: "a/1.log.2", keepBytes: 0 },
+  ]);
 });
 
 test("nothing is cut while all of it fits", () => {

@@ -33,7 +33,8 @@ function expectSameAgain(pod: Pod, notices: readonly Rejection[]): void {
   const again = decodeObject(value, { ...context, sourceRef: "a#0" });
   expect(again.errors).toEqual([]);
   // Nothing is shown that the manifest was not warned of itself.
-  const warned = notices.map(({ path }) => path);
+  // A workload shows as its pod.
+  const warned = notices.map(({ path }) => path.replace(/^spec\.(?:.+\.)?template\./, ""));
   for (const { path } of again.notices)
     // Requests follow from limits.
     expect(warned).toContain(path.replace(".requests", ".limits"));

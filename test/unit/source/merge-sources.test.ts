@@ -269,6 +269,23 @@ describe("merge of anything", () => {
   });
 });
 
+test("Services are those of all sources, in order of precedence", () => {
+  const of = (source: SourceName) => ({
+    kind: "Service" as const,
+    namespace: "default",
+    name: "web",
+    selector: { app: "web" },
+    publishesNotReady: false,
+    source,
+    sourceRef: "",
+  });
+  const sources: readonly SourceName[] = ["mqtt:group/all", "mqtt:node", "file"];
+  const snapshots = sources.map((source) => ({ ...snapshot(source), services: [of(source)] }));
+  const { services } = mergeSnapshots(snapshots, GROUPS);
+  expect(services?.map(({ source }) => source)).toEqual(["file", "mqtt:node", "mqtt:group/all"]);
+  expect(mergeSnapshots([snapshot("file")], GROUPS)).not.toHaveProperty("services");
+});
+
 describe("isShadowed", () => {
   const shadowed = {
     ref: "generation 7",

@@ -16,6 +16,7 @@ const base: NodeStatusInput = {
   machine: {
     hostname: "pi-1",
     machineId: "0123",
+    systemUuid: "89ab",
     kernelVersion: "6.12.0",
     osImage: "Debian GNU/Linux 12 (bookworm)",
     architecture: "arm64",
@@ -57,6 +58,7 @@ test("the whole status of a healthy node", () => {
     allocatable: { cpu: "3500m", memory: "3644106Ki", pods: "110" },
     nodeInfo: {
       machineID: "0123",
+      systemUUID: "89ab",
       bootID: "4567",
       kernelVersion: "6.12.0",
       osImage: "Debian GNU/Linux 12 (bookworm)",

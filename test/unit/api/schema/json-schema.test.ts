@@ -117,7 +117,7 @@ test("objects of other kinds, which are skipped, are accepted, also in a list", 
   const metadata = { name: "web" };
   const others = [
     { apiVersion: "v1", kind: "Service", metadata, spec: { ports: [] } },
-    { apiVersion: "apps/v1", kind: "Deployment", metadata },
+    { apiVersion: "apps/v1", kind: "ReplicaSet", metadata },
     { apiVersion: "example.com/v1", kind: "Sensor", metadata },
   ];
   const lists = [{ apiVersion: "v1", kind: "List", items: others }];

@@ -67,7 +67,6 @@ describe("fractions of a byte", () => {
     expect(warnings(writtenPod({}, { resources }))).toEqual([
       'spec.containers[0].resources.limits[memory]: fractional byte value "512m" is rounded up to whole bytes; 512Mi may be meant',
       'spec.containers[0].resources.limits[ephemeral-storage]: fractional byte value "500m" is rounded up to whole bytes',
-      "spec.containers[0].resources.limits[ephemeral-storage]: how much disk is used is not enforced: there is no eviction on this node yet",
     ]);
   });
   test("of a core are what they are", () => {

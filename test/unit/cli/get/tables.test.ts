@@ -45,6 +45,14 @@ test("a table looks like kubectl's", () => {
   );
 });
 
+test("a pod that waits for its image shows how far that is", () => {
+  const message = 'pulling image "r.test/app:1": 12.3 MiB of 45.6 MiB (26 %)';
+  const state = { waiting: { reason: "ContainerCreating", message } };
+  const status = { containerStatuses: [aStatus("a", { ready: false, state })] };
+  const [, , shown] = rowOf(PODS, aPod({ status }), NARROW);
+  expect(shown).toBe("ContainerCreating (pulling 12.3 MiB of 45.6 MiB (26 %))");
+});
+
 test("the wide table of all namespaces shows the source of a pod", () => {
   const pod = aPod({
     metadata: {

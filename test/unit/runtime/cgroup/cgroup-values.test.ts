@@ -6,6 +6,7 @@ import {
   allPodsValues,
   podCgroupValues,
   qosValues,
+  reservedValues,
   type PodCgroupFacts,
 } from "../../../../src/runtime/cgroup/cgroup-values.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
@@ -16,6 +17,7 @@ const facts: Omit<PodCgroupFacts, "version"> = {
   cpuCFSQuota: true,
   podPidsLimit: -1,
   hugePageSizes: [],
+  protectsMemory: false,
 };
 
 /** `!` marks what must be enforced. */
@@ -129,27 +131,45 @@ describe("the cgroup of a pod", () => {
 });
 
 describe("the cgroups around pods", () => {
-  const allocatable = amountsOf({ cpu: "4", memory: "1Gi" });
+  const allocatable = amountsOf({ cpu: "4", memory: "1Gi", pid: "1000" });
 
   test("all pods share the processors with the rest of the node", () => {
-    const node = { allocatable, isMemoryReserved: false };
+    const node = { allocatable, isKept: () => false };
     expect(said(allPodsValues({ ...node, version: 1 }))).toEqual([
       "cpu.shares=4096",
       "memory.use_hierarchy=1",
       "memory.limit_in_bytes=-1",
+      "pids.max=max",
     ]);
     expect(said(allPodsValues({ ...node, version: 2 }))).toEqual([
       "cpu.weight=157",
       "memory.max=max",
+      "pids.max=max",
     ]);
   });
 
   test("what is reserved is kept from all of them", () => {
-    const node = { allocatable, isMemoryReserved: true };
+    const node = { allocatable, isKept: () => true };
+    expect(said(allPodsValues({ ...node, version: 1 }))).toEqual([
+      "cpu.shares=4096",
+      "memory.use_hierarchy=1",
+      "memory.limit_in_bytes=1073741824",
+      "pids.max=1000",
+    ]);
     expect(said(allPodsValues({ ...node, version: 2 }))).toEqual([
       "cpu.weight=157",
       "memory.max=1073741824",
+      "pids.max=1000",
     ]);
+  });
+
+  test("MemoryQoS protects what pods request", () => {
+    const memoryMin = 5_000n;
+    const node = { allocatable, isKept: () => false, memoryMin };
+    expect(said(allPodsValues({ ...node, version: 2 })).at(-1)).toBe("memory.min=5");
+    const facts = { version: 2, cpuRequests: 0n, memoryMin } as const;
+    expect(said(qosValues("Burstable", facts))).toEqual(["cpu.weight=1", "memory.min=5"]);
+    expect(said(qosValues("BestEffort", facts))).toEqual(["cpu.weight=1"]);
   });
 
   test("burstable pods count as much as they ask for, best-effort ones least", () => {
@@ -157,5 +177,39 @@ describe("the cgroups around pods", () => {
     expect(said(qosValues("Burstable", { version: 1, cpuRequests }))).toEqual(["cpu.shares=1536"]);
     expect(said(qosValues("BestEffort", { version: 1, cpuRequests }))).toEqual(["cpu.shares=2"]);
     expect(said(qosValues("BestEffort", { version: 2, cpuRequests }))).toEqual(["cpu.weight=1"]);
+  });
+});
+
+describe("a cgroup of what is not a pod", () => {
+  const reserved = amountsOf({
+    cpu: "500m",
+    memory: "1Mi",
+    pid: "100",
+    "ephemeral-storage": "1Gi",
+  });
+
+  test("is limited to its reserve", () => {
+    const all = { onlyCpu: false, protectMemory: false };
+    expect(said(reservedValues(1, reserved, all))).toEqual([
+      "cpu.shares=512",
+      "memory.limit_in_bytes=1048576",
+      "pids.max=100",
+    ]);
+    expect(said(reservedValues(2, reserved, { ...all, protectMemory: true }))).toEqual([
+      "cpu.weight=20",
+      "memory.max=1048576",
+      "pids.max=100",
+      "memory.min=1048576",
+    ]);
+  });
+
+  test("keeps what is not reserved as it is", () => {
+    const options = { onlyCpu: false, protectMemory: true };
+    expect(said(reservedValues(2, amountsOf({ pid: "7" }), options))).toEqual(["pids.max=7"]);
+  });
+
+  test("can be limited in CPU alone", () => {
+    const options = { onlyCpu: true, protectMemory: true };
+    expect(said(reservedValues(2, reserved, options))).toEqual(["cpu.weight=20"]);
   });
 });

@@ -4,6 +4,10 @@ import type { AgentConfig } from "../../../../src/config/config.ts";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
 import { PodCgroups, type PodCgroupsOptions } from "../../../../src/runtime/cgroup/pod-cgroups.ts";
+import {
+  NodeCgroups,
+  type NodeCgroupsOptions,
+} from "../../../../src/runtime/cgroup/node-cgroups.ts";
 import type { CgroupController, CgroupFailure } from "../../../../src/host/cgroups.ts";
 import { realFiles } from "../../../../src/host/real-files.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
@@ -17,13 +21,14 @@ interface World {
   readonly config?: Partial<AgentConfig>;
   readonly controllers?: readonly CgroupController[];
   readonly active?: readonly Pod[];
+  readonly maxPids?: number;
 }
 
-function aWorld({ driver = "cgroupfs", config, controllers, active = [] }: World = {}) {
+function aWorld({ driver = "cgroupfs", config, controllers, active = [], maxPids }: World = {}) {
   const written: string[] = [];
   const lines: string[] = [];
   const has = controllers ?? ["cpu", "memory", "pids"];
-  const options: PodCgroupsOptions = {
+  const options: NodeCgroupsOptions & Pick<PodCgroupsOptions, "edges"> = {
     edges: {
       cgroups: {
         facts: { version: 2, controllers: has, mountPoint: "/sys/fs/cgroup", hasSwap: false },
@@ -33,6 +38,7 @@ function aWorld({ driver = "cgroupfs", config, controllers, active = [] }: World
             written.push(`${make ? "make " : ""}${path} ${value.file}=${value.value}`);
             return [];
           }),
+        oomKills: () => undefined,
       },
       files: realFiles(),
       log: createLogger({
@@ -43,11 +49,13 @@ function aWorld({ driver = "cgroupfs", config, controllers, active = [] }: World
       machine: {
         hostname: "pi",
         machineId: "",
+        systemUuid: "",
         serial: "",
         mac: "",
         cpus: 4,
         memoryBytes: 1024 ** 3,
         hugePages: {},
+        ...(maxPids === undefined ? {} : { maxPids }),
         hasAppArmor: false,
         kernelVersion: "",
         osImage: "",
@@ -65,7 +73,8 @@ function aWorld({ driver = "cgroupfs", config, controllers, active = [] }: World
     runtime: { cgroupDriver: driver },
     activePods: () => active,
   };
-  return { cgroups: new PodCgroups(options), written, lines };
+  const nodeCgroups = new NodeCgroups(options);
+  return { cgroups: new PodCgroups({ ...options, nodeCgroups }), nodeCgroups, written, lines };
 }
 
 function asking(name: string, amounts: { requests?: ResourceList; limits?: ResourceList }): Pod {
@@ -82,6 +91,8 @@ describe("the cgroupfs driver", () => {
     expect(written).toEqual([
       "make kubepods cpu.weight=157",
       "make kubepods memory.max=max",
+      "make kubepods pids.max=max",
+      "make kubepods/burstable cpu.weight=1",
       "make kubepods/besteffort cpu.weight=1",
       "make kubepods/besteffort/poduid-plain cpu.weight=1",
     ]);
@@ -99,8 +110,9 @@ describe("the cgroupfs driver", () => {
     ];
     const { cgroups, written } = aWorld({ active });
     cgroups.prepare(aDesiredPod(pod));
-    expect(written.slice(2)).toEqual([
+    expect(written.slice(3)).toEqual([
       "make kubepods/burstable cpu.weight=59",
+      "make kubepods/besteffort cpu.weight=1",
       "make kubepods/burstable/poduid-new cpu.weight=39",
     ]);
   });
@@ -153,5 +165,140 @@ describe("what the kernel lacks", () => {
     expect(() => cgroups.prepare(limited)).toThrow(
       expect.objectContaining({ reason: "CreatePodSandboxError" }),
     );
+  });
+});
+
+describe("what is kept from pods", () => {
+  const reserve = {
+    systemReserved: { cpu: "500m", memory: "24Mi", pid: "100" },
+    kubeReserved: { cpu: "500m", pid: "50" },
+  };
+
+  test("bounds their memory, CPU and processes from the start", () => {
+    const { nodeCgroups, written } = aWorld({ config: reserve, maxPids: 1000 });
+    nodeCgroups.start();
+    expect(written).toEqual([
+      "make kubepods cpu.weight=118",
+      `make kubepods memory.max=${1000 * 1024 ** 2}`,
+      "make kubepods pids.max=850",
+      "make kubepods/burstable cpu.weight=1",
+      "make kubepods/besteffort cpu.weight=1",
+    ]);
+  });
+
+  test("is a matter of admission alone where it is not enforced", () => {
+    const config = { ...reserve, enforceNodeAllocatable: ["none"] as const };
+    const { nodeCgroups, written } = aWorld({ config, maxPids: 1000 });
+    nodeCgroups.start();
+    expect(written.slice(0, 3)).toEqual([
+      "make kubepods cpu.weight=157",
+      "make kubepods memory.max=max",
+      "make kubepods pids.max=max",
+    ]);
+  });
+
+  test("limits the existing cgroups of the system too, if asked for", () => {
+    const config = {
+      ...reserve,
+      enforceNodeAllocatable: ["system-reserved", "kube-reserved-compressible"] as const,
+      systemReservedCgroup: "/system.slice",
+      kubeReservedCgroup: "run-time.slice",
+    };
+    const { nodeCgroups, written } = aWorld({ config, driver: "systemd" });
+    nodeCgroups.start();
+    expect(written).toEqual([
+      "system.slice cpu.weight=20",
+      `system.slice memory.max=${24 * 1024 ** 2}`,
+      "system.slice pids.max=100",
+      "run.slice/run-time.slice cpu.weight=20",
+    ]);
+  });
+
+  test("does not limit processes of which the kernel has no number", () => {
+    const { nodeCgroups, written } = aWorld({ config: reserve });
+    nodeCgroups.start();
+    expect(written).toContain("make kubepods pids.max=max");
+  });
+});
+
+describe("the cgroup of a class", () => {
+  const pod = asking("one", { requests: { cpu: "1" } });
+
+  test("weighs less when a pod is gone, and is not written again without a change", () => {
+    const active = [pod, asking("two", { requests: { cpu: "1" } })];
+    const { cgroups, nodeCgroups, written } = aWorld({ active });
+    cgroups.prepare(aDesiredPod(pod));
+    const before = written.length;
+    active.pop();
+    nodeCgroups.update();
+    nodeCgroups.update();
+    expect(written.slice(before)).toEqual(["kubepods/burstable cpu.weight=39"]);
+  });
+
+  test("of systemd that is not there yet is left out", () => {
+    const { cgroups, written } = aWorld({ driver: "systemd" });
+    cgroups.settle(plain);
+    expect(written.filter((line) => line.includes("burstable"))).toEqual([]);
+  });
+
+  test("protects what its pods request with MemoryQoS", () => {
+    const limits = { cpu: "1", memory: "64Mi" };
+    const active = [asking("guaranteed", { limits, requests: limits })];
+    const burstable = asking("burstable", { requests: { memory: "32Mi" } });
+    const { cgroups, written } = aWorld({ active, config: { featureGates: { MemoryQoS: true } } });
+    cgroups.prepare(aDesiredPod(burstable));
+    expect(written.filter((line) => line.includes("memory.min"))).toEqual([
+      `make kubepods memory.min=${96 * 1024 ** 2}`,
+      `make kubepods/burstable memory.min=${32 * 1024 ** 2}`,
+      `make kubepods/burstable/poduid-burstable memory.min=${32 * 1024 ** 2}`,
+    ]);
+  });
+});
+
+describe("without cgroups per class", () => {
+  const config = { cgroupsPerQOS: false, enforceNodeAllocatable: [] };
+
+  test("no cgroup is made, limited or removed", () => {
+    const { cgroups, nodeCgroups, written } = aWorld({ config });
+    nodeCgroups.start();
+    cgroups.prepare(plain);
+    cgroups.remove(plain.uid);
+    expect(written).toEqual([]);
+  });
+
+  test.each([
+    ["cgroupfs", "/", "/"],
+    ["cgroupfs", "/a/b", "/a/b"],
+    ["systemd", "/", "system.slice"],
+    ["systemd", "/apps.slice", "apps.slice"],
+  ] as const)("containers lie right below the root: %s, %s", (driver, cgroupRoot, parent) => {
+    const { cgroups } = aWorld({ driver, config: { ...config, cgroupRoot } });
+    expect(cgroups.parent(plain)).toBe(parent);
+  });
+});
+
+describe("the condition CgroupLimited", () => {
+  test("names what the kernel lacks and what helps, until it is there", () => {
+    const controllers: CgroupController[] = ["pids"];
+    const { cgroups, nodeCgroups } = aWorld({ controllers });
+    expect(nodeCgroups.conditions()).toEqual([]);
+    cgroups.prepare(plain);
+    const [condition] = nodeCgroups.conditions();
+    expect(condition).toMatchObject({ type: "CgroupLimited", reason: "ControllerMissing" });
+    expect(condition?.message).toContain("the kernel has no cpu cgroup");
+    expect(condition?.message).toContain("cgroup_enable=memory");
+    controllers.push("cpu", "memory");
+    cgroups.prepare(plain);
+    expect(nodeCgroups.conditions()).toEqual([]);
+  });
+
+  test("names what cannot be written", () => {
+    const { nodeCgroups } = aWorld();
+    const value = { controller: "cpu", file: "cpu.weight", value: "1", isLimit: false } as const;
+    const message = "/sys/fs/cgroup/kubepods/cpu.weight: EROFS: read-only file system";
+    nodeCgroups.report("allPods", [value], [{ path: "kubepods", value, message }]);
+    const [condition] = nodeCgroups.conditions();
+    expect(condition?.reason).toBe("CannotWrite");
+    expect(condition?.message).toContain(message);
   });
 });

@@ -5,7 +5,13 @@ import {
   type PodHosts,
 } from "../../../../src/runtime/cri-config/pod-hosts.ts";
 
-const plain: PodHosts = { ips: ["10.88.0.2"], hostname: "web", domain: "", aliases: [] };
+const plain: PodHosts = {
+  ips: ["10.88.0.2"],
+  hostname: "web",
+  domain: "",
+  aliases: [],
+  others: [],
+};
 const aliases = [
   { ip: "192.0.2.7", hostnames: ["db", "db.local"] },
   { ip: "2001:db8::7", hostnames: ["db6"] },
@@ -46,20 +52,26 @@ test("and whatever it calls others, each address on one line at the end", () => 
 
 test("on the host's network it has the node's file, and its aliases behind it", () => {
   const node = "127.0.0.1 localhost\n127.0.1.1 pi\n";
-  expect(lines(hostNetworkHostsFile(node, []))).toEqual(["127.0.0.1 localhost", "127.0.1.1 pi"]);
-  expect(lines(hostNetworkHostsFile(node, aliases)).slice(-2)).toEqual([
+  expect(lines(hostNetworkHostsFile(node, { aliases: [], others: [] }))).toEqual([
+    "127.0.0.1 localhost",
+    "127.0.1.1 pi",
+  ]);
+  expect(lines(hostNetworkHostsFile(node, { aliases, others: [] })).slice(-2)).toEqual([
     "192.0.2.7\tdb\tdb.local",
     "2001:db8::7\tdb6",
   ]);
 });
 
 test("a node's last line without its end does not run into the aliases", () => {
-  const file = hostNetworkHostsFile("127.0.0.1 localhost", aliases);
+  const file = hostNetworkHostsFile("127.0.0.1 localhost", { aliases, others: [] });
   expect(lines(file)[0]).toBe("127.0.0.1 localhost");
 });
 
 test("a comment stands alone on its line", () => {
-  for (const text of [podHostsFile({ ...plain, aliases }), hostNetworkHostsFile("", aliases)])
+  for (const text of [
+    podHostsFile({ ...plain, aliases }),
+    hostNetworkHostsFile("", { aliases, others: [] }),
+  ])
     for (const line of text.split("\n").filter((one) => one.includes("#")))
       expect(line.startsWith("# ")).toBe(true);
 });

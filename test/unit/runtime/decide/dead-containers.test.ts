@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type ObservedPod, lastUsedSandbox } from "../../../../src/api/pod/observed-pod.ts";
-import { planGarbage } from "../../../../src/runtime/decide/dead-containers.ts";
+import { perContainerLimit, planGarbage } from "../../../../src/runtime/decide/dead-containers.ts";
 import { isLive, highestLogAttempt } from "../../../../src/runtime/observe/newest.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../../fakes/a-pod.ts";
 
@@ -14,6 +14,49 @@ test("keeps the running instance and the dead one before it, drops what is older
     [anInstance("a", { attempt: 3 }), dead(2), dead(1), dead(0)],
   );
   expect(planGarbage(observed).containers.map(({ id }) => id)).toEqual(["a-1", "a-0"]);
+});
+
+test("keeps as many older instances as the policy allows", () => {
+  const observed = anObservedPod(
+    [aSandbox()],
+    [5, 4, 3, 2, 1].map((attempt) => dead(attempt)),
+  );
+  const goes = (maxPerPodContainer: number): readonly string[] =>
+    planGarbage(observed, { maxPerPodContainer }).containers.map(({ id }) => id);
+  expect(goes(0)).toEqual(["a-4", "a-3", "a-2", "a-1"]);
+  expect(goes(3)).toEqual(["a-1"]);
+});
+
+test("keeps the record behind a running instance, though the policy allows none", () => {
+  const observed = anObservedPod([aSandbox()], [anInstance("a", { attempt: 2 }), dead(1), dead(0)]);
+  const garbage = planGarbage(observed, { maxPerPodContainer: 0 });
+  expect(garbage.containers.map(({ id }) => id)).toEqual(["a-0"]);
+});
+
+test("keeps what has been dead for too short a time", () => {
+  const observed = anObservedPod(
+    [aSandbox()],
+    [3, 2, 1, 0].map((attempt) => dead(attempt)),
+  );
+  const isTooNew = ({ id }: { readonly id: string }): boolean => id === "a-0";
+  const garbage = planGarbage(observed, { maxPerPodContainer: 1, isTooNew });
+  expect(garbage.containers.map(({ id }) => id)).toEqual(["a-1"]);
+});
+
+test("the limit of the node is shared among its containers", () => {
+  const pod = (uid: string, ...attempts: readonly number[]): ObservedPod => ({
+    ...anObservedPod(
+      [aSandbox()],
+      attempts.map((attempt) => dead(attempt)),
+    ),
+    uid,
+  });
+  const pods = [pod("one", 3, 2, 1, 0), pod("two", 1, 0), pod("three", 0)];
+  const limit = (maxPerPodContainer: number, maxContainers: number): number =>
+    perContainerLimit({ maxPerPodContainer, maxContainers }, pods);
+  expect([limit(1, -1), limit(1, 2), limit(1, 1), limit(3, 3), limit(3, 4)]).toEqual([
+    1, 1, 0, 1, 3,
+  ]);
 });
 
 test("keeps the newest dead container of a pod that has finished", () => {
@@ -123,6 +166,22 @@ describe("of any pod", () => {
           const record = own.find(({ state }) => state === "Exited");
           if (own[0] !== undefined) expect(left).toContain(own[0]);
           if (record !== undefined) expect(left).toContain(record);
+        }
+      }),
+    );
+  });
+
+  test("under every policy the records stay, and a stricter one only removes more", () => {
+    fc.assert(
+      fc.property(pods, fc.nat(4), fc.nat(4), (observed, strict, more) => {
+        const few = planGarbage(observed, { maxPerPodContainer: strict }).containers;
+        const many = planGarbage(observed, { maxPerPodContainer: strict + more }).containers;
+        for (const one of many) expect(few).toContain(one);
+        for (const name of ["a", "b"]) {
+          const own = observed.containers.filter((one) => one.name === name);
+          const record = own.find(({ state }) => state === "Exited");
+          if (own[0] !== undefined) expect(few).not.toContain(own[0]);
+          if (record !== undefined) expect(few).not.toContain(record);
         }
       }),
     );

@@ -11,13 +11,22 @@ import { aNode, ROOMY } from "../../../fakes/a-node.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../../fakes/a-pod.ts";
 
-function pod(name: string, cpu: number, source: SourceName = "file"): DesiredPod {
+function pod(
+  name: string,
+  cpu: number,
+  source: SourceName = "file",
+  more: Partial<PodSpec> = {},
+): DesiredPod {
   const spec = {
+    ...more,
     containers: [aContainer("a", { resources: { limits: {}, requests: { cpu: String(cpu) } } })],
     ...(name === "strange" ? STRANGE : {}),
   };
   return aDesiredPod(aPod(spec, { name, uid: `${source}-${name}-${cpu}` }), { source });
 }
+
+const critical = (name: string, cpu: number, source?: SourceName): DesiredPod =>
+  pod(name, cpu, source, { priorityClassName: "system-node-critical" });
 
 /** No node has this label. */
 const STRANGE = { nodeSelector: { site: "elsewhere" } };
@@ -85,6 +94,47 @@ const cases: Readonly<Record<string, Case>> = {
     occupants: [pod("heir", 2)],
     pods: ["new"],
     refused: ["heir OutOfcpu used: 3000"],
+  },
+  "a critical pod of a document is admitted although another pod of a document runs in its room": {
+    wanted: [pod("old", 3, "mqtt:node"), critical("new", 3, "mqtt:group/all")],
+    runs: ["old"],
+    pods: ["old", "new"],
+    refused: [],
+  },
+  "which is refused when it has made room": {
+    wanted: [pod("old", 3, "mqtt:node"), critical("new", 3, "mqtt:group/all")],
+    occupants: [pod("old", 3, "mqtt:node")],
+    pods: ["new"],
+    refused: ["old OutOfcpu used: 3000"],
+  },
+  "a critical pod of a document pushes out no pod of a file": {
+    wanted: [pod("old", 3), critical("new", 3, "mqtt:node")],
+    runs: ["old"],
+    pods: ["old"],
+    refused: ["new OutOfcpu used: 3000"],
+  },
+  "a critical pod of a file comes before the other files": {
+    wanted: [pod("old", 3), critical("new", 3)],
+    runs: ["old"],
+    pods: ["old", "new"],
+    refused: [],
+  },
+  "no critical pod pushes out one that is as critical": {
+    wanted: [critical("old", 3), critical("new", 3)],
+    runs: ["old"],
+    pods: ["old"],
+    refused: ["new OutOfcpu used: 3000"],
+  },
+  "of those that wait the higher priority has the room": {
+    wanted: [pod("low", 3), pod("high", 3, "file", { priority: 7 })],
+    pods: ["high"],
+    refused: ["low OutOfcpu used: 3000"],
+  },
+  "what runs is not pushed out for a higher priority that is not critical": {
+    wanted: [pod("low", 3), pod("high", 3, "file", { priority: 1_000_000_000 })],
+    runs: ["low"],
+    pods: ["low"],
+    refused: ["high OutOfcpu used: 3000"],
   },
   "what runs stays although the node would not take it any more": {
     wanted: [pod("strange", 9)],
@@ -155,6 +205,21 @@ describe("admission", () => {
     expect(full.rejected).toMatchObject([{ name: "old", code: "OutOfpods" }]);
     expect(full.rejected[0]?.message).toEndWith(
       "default/c of file (/etc/agent/manifests/web.yaml#0), 1 more",
+    );
+  });
+
+  test("the refusal names critical pods as such", () => {
+    const come = (...first: readonly DesiredPod[]): string | undefined => {
+      const snapshots = [...Map.groupBy(first, ({ source }) => source)].map(([source, pods]) =>
+        snapshot(source, ...pods),
+      );
+      const group = snapshot("mqtt:group/all", pod("old", 4, "mqtt:group/all"));
+      const { rejected } = mergeSnapshots([...snapshots, group], NODE);
+      return /; (.*) come first/.exec(rejected[0]?.message ?? "")?.[1];
+    };
+    expect(come(critical("a", 1), critical("b", 1, "mqtt:node"))).toBe("critical pods");
+    expect(come(pod("a", 1), critical("b", 1, "mqtt:node"))).toBe(
+      "pods of files and critical pods",
     );
   });
 

@@ -4,13 +4,8 @@ import { amountsOf } from "../../../../src/api/resource/pod-requests-limits.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
 import type { SecurityProfile } from "../../../../src/api/v1/security-context.ts";
-import {
-  EMPTY_ROOM,
-  admit,
-  withPod,
-  type NodeInfo,
-  type Room,
-} from "../../../../src/source/admission/admit-pod.ts";
+import { admit, type NodeInfo } from "../../../../src/source/admission/admit-pod.ts";
+import { Room } from "../../../../src/source/admission/room.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 import type { Container } from "../../../../src/api/v1/container.ts";
@@ -34,7 +29,9 @@ function pod(name: string, requests: ResourceList): Pod {
   return aPod({ containers: [asking(requests)] }, { name });
 }
 function roomOf(...pods: readonly Pod[]): Room {
-  return pods.reduce(withPod, EMPTY_ROOM);
+  const room = new Room();
+  for (const one of pods) room.add(one);
+  return room;
 }
 function sysctls(...names: readonly string[]): Partial<PodSpec> {
   const list = names.map((name) => ({ name, value: "1" }));
@@ -195,19 +192,19 @@ const cases: Readonly<
 describe("admit", () => {
   test.each(Object.entries(cases))("%s", (_sentence, [spec, expected]) => {
     const [code, path, message] = expected ?? [];
-    expect(admit(aPod(spec), node, EMPTY_ROOM)).toEqual(
+    expect(admit(aPod(spec), node, new Room())).toEqual(
       expected === undefined ? undefined : ({ code, path, message } as never),
     );
   });
 
   test("a kernel with AppArmor enforces profiles", () => {
     const spec = armoured({ type: "Localhost", localhostProfile: "x" });
-    expect(admit(aPod(spec), { ...node, hasAppArmor: true }, EMPTY_ROOM)).toBeUndefined();
+    expect(admit(aPod(spec), { ...node, hasAppArmor: true }, new Room())).toBeUndefined();
   });
 
   test("errors that need an edit are reported before lacking resources", () => {
     const spec = { nodeSelector: { site: "x" }, containers: [asking({ cpu: "4" })] };
-    expect(admit(aPod(spec), node, EMPTY_ROOM)?.code).toBe("NodeAffinity");
+    expect(admit(aPod(spec), node, new Room())?.code).toBe("NodeAffinity");
   });
 });
 
@@ -241,14 +238,14 @@ describe("room", () => {
     const anyRequests = fc.array(fc.integer({ min: 0, max: 1500 }), { maxLength: 8 });
     fc.assert(
       fc.property(anyRequests, (requests) => {
-        let taken = EMPTY_ROOM;
+        const taken = new Room();
         let total = 0;
         for (const [index, milli] of requests.entries()) {
           const newcomer = pod(`p${index}`, { cpu: `${milli}m` });
           const refused = admit(newcomer, node, taken) !== undefined;
           expect(refused).toBe(milli > 0 && total + milli > 2000);
           if (refused) continue;
-          taken = withPod(taken, newcomer);
+          taken.add(newcomer);
           total += milli;
         }
         expect(total).toBeLessThanOrEqual(2000);

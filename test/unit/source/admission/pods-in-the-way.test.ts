@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { DesiredPod, SourceName } from "../../../../src/api/pod/desired-pod.ts";
 import {
   podsInTheWay,
-  type DocumentPod,
+  type YieldingPod,
   type TakenPlaces,
 } from "../../../../src/source/admission/pods-in-the-way.ts";
 import { aNode } from "../../../fakes/a-node.ts";
@@ -24,15 +24,15 @@ function pod(name: string, ask: Ask, source: SourceName = "mqtt:node", uid = nam
   return aDesiredPod(aPod({ containers }, { name, uid }), { source });
 }
 
-const stays = (desired: DesiredPod): DocumentPod => ({ desired, isLeaving: false });
-const leaves = (desired: DesiredPod): DocumentPod => ({ desired, isLeaving: true });
+const stays = (desired: DesiredPod): YieldingPod => ({ desired, isLeaving: false });
+const leaves = (desired: DesiredPod): YieldingPod => ({ desired, isLeaving: true });
 
 /** Four processors, 1000 bytes, five pods. */
 function node(more: Partial<TakenPlaces> = {}): TakenPlaces {
   return {
     node: { ...aNode({ cpu: "4", memory: "1000" }), maxPods: 5 },
-    files: [],
-    documents: [],
+    staying: [],
+    yielding: [],
     isOver: () => false,
     ...more,
   };
@@ -47,18 +47,18 @@ interface Case {
 const cases: Readonly<Record<string, Case>> = {
   "nothing, while there is room": {
     own: { cpu: 1 },
-    taken: { documents: [stays(pod("a", { cpu: 3 }))] },
+    taken: { yielding: [stays(pod("a", { cpu: 3 }))] },
     inTheWay: [],
   },
   "the lowest precedence, not the highest": {
     own: { cpu: 2 },
-    taken: { documents: [stays(pod("a", { cpu: 2 })), stays(pod("b", { cpu: 2 }))] },
+    taken: { yielding: [stays(pod("a", { cpu: 2 })), stays(pod("b", { cpu: 2 }))] },
     inTheWay: ["b"],
   },
   "no more than needed: a small pod stays where stopping it alone helps nobody": {
     own: { cpu: 2 },
     taken: {
-      documents: [
+      yielding: [
         stays(pod("a", { cpu: 1 })),
         stays(pod("b", { cpu: 2 })),
         stays(pod("c", { cpu: 1 })),
@@ -68,48 +68,48 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "nobody who takes nothing of what is short": {
     own: { cpu: 3 },
-    taken: { documents: [stays(pod("a", { cpu: 2 })), stays(pod("b", { memory: 900 }))] },
+    taken: { yielding: [stays(pod("a", { cpu: 2 })), stays(pod("b", { memory: 900 }))] },
     inTheWay: ["a"],
   },
   "nobody for what the file's pod does not ask for, even where the node has too little by now": {
     own: { cpu: 1 },
-    taken: { documents: [stays(pod("a", { memory: 1500 })), stays(pod("b", { cpu: 3 }))] },
+    taken: { yielding: [stays(pod("a", { memory: 1500 })), stays(pod("b", { cpu: 3 }))] },
     inTheWay: [],
   },
   "the pod with its host port": {
     own: { port: 80 },
-    taken: { documents: [stays(pod("a", { port: 80 })), stays(pod("b", { port: 81 }))] },
+    taken: { yielding: [stays(pod("a", { port: 80 })), stays(pod("b", { port: 81 }))] },
     inTheWay: ["a"],
   },
   "what the pod with its port frees is counted": {
     own: { port: 80, cpu: 2 },
-    taken: { documents: [stays(pod("a", { cpu: 2 })), stays(pod("b", { cpu: 2, port: 80 }))] },
+    taken: { yielding: [stays(pod("a", { cpu: 2 })), stays(pod("b", { cpu: 2, port: 80 }))] },
     inTheWay: ["b"],
   },
   "the last pods where the node is full": {
     own: {},
-    taken: { documents: ["a", "b", "c", "d", "e"].map((name) => stays(pod(name, {}))) },
+    taken: { yielding: ["a", "b", "c", "d", "e"].map((name) => stays(pod(name, {}))) },
     inTheWay: ["e"],
   },
   "one that leaves anyway, and no other": {
     own: { cpu: 2 },
-    taken: { documents: [stays(pod("a", { cpu: 2 })), leaves(pod("b", { cpu: 2 }))] },
+    taken: { yielding: [stays(pod("a", { cpu: 2 })), leaves(pod("b", { cpu: 2 }))] },
     inTheWay: ["b"],
   },
   "one that leaves with its port": {
     own: { port: 80 },
-    taken: { documents: [leaves(pod("a", { port: 80 }))] },
+    taken: { yielding: [leaves(pod("a", { port: 80 }))] },
     inTheWay: ["a"],
   },
   "not one that leaves while there is room beside it": {
     own: { cpu: 1 },
-    taken: { documents: [leaves(pod("a", { cpu: 3 }))] },
+    taken: { yielding: [leaves(pod("a", { cpu: 3 }))] },
     inTheWay: [],
   },
   "both specs of a name, which take their room once": {
     own: { cpu: 2 },
     taken: {
-      documents: [
+      yielding: [
         stays(pod("a", { cpu: 2 })),
         stays(pod("b", { cpu: 1 }, "mqtt:node", "b-old")),
         stays(pod("b", { cpu: 2 }, "mqtt:node", "b-new")),
@@ -120,28 +120,28 @@ const cases: Readonly<Record<string, Case>> = {
   "other files' pods count, running or not": {
     own: { cpu: 1 },
     taken: {
-      files: [pod("f", { cpu: 2 }, "file")],
-      documents: [stays(pod("a", { cpu: 1 })), stays(pod("b", { cpu: 1 }))],
+      staying: [pod("f", { cpu: 2 }, "file")],
+      yielding: [stays(pod("a", { cpu: 1 })), stays(pod("b", { cpu: 1 }))],
     },
     inTheWay: ["b"],
   },
   "not the pod under its own name, which it replaces": {
     own: { cpu: 4, port: 80 },
-    taken: { documents: [stays(pod("own", { cpu: 4, port: 80 }, "mqtt:node", "old"))] },
+    taken: { yielding: [stays(pod("own", { cpu: 4, port: 80 }, "mqtt:node", "old"))] },
     inTheWay: [],
   },
   "not the pod under another file's name for its room, which that one replaces": {
     own: { cpu: 2 },
     taken: {
-      files: [pod("f", { cpu: 1 }, "file")],
-      documents: [stays(pod("f", { cpu: 3 }, "mqtt:node", "old"))],
+      staying: [pod("f", { cpu: 1 }, "file")],
+      yielding: [stays(pod("f", { cpu: 3 }, "mqtt:node", "old"))],
     },
     inTheWay: [],
   },
   "nobody who has come to his end and takes no room": {
     own: { cpu: 2 },
     taken: {
-      documents: [stays(pod("a", { cpu: 4 }))],
+      yielding: [stays(pod("a", { cpu: 4 }))],
       isOver: (uid) => uid === "a",
     },
     inTheWay: [],
@@ -158,9 +158,9 @@ describe("in the way of a file's pod", () => {
     const asks = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 6 });
     fc.assert(
       fc.property(asks, fc.integer({ min: 1, max: 4 }), (cpus, cpu) => {
-        const documents = cpus.map((one, index) => stays(pod(`p${index}`, { cpu: one })));
+        const yielding = cpus.map((one, index) => stays(pod(`p${index}`, { cpu: one })));
         const own = pod("own", { cpu }, "file");
-        const taken = node({ documents, node: { ...node().node, maxPods: 100 } });
+        const taken = node({ yielding, node: { ...node().node, maxPods: 100 } });
         const out = new Set(podsInTheWay(own, taken).map(({ uid }) => uid));
         const kept = cpus.filter((_, index) => !out.has(`p${index}`));
         const sum = (all: readonly number[]) => all.reduce((a, b) => a + b, 0);

@@ -73,6 +73,24 @@ resources:
     expect(verdict).toMatchObject({ type: "Accepted", notices: [{ kind: "Service" }] });
   });
 
+  test("gives its Services, signed as the document is", () => {
+    const service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web" },
+      spec: { selector: { app: "web" } },
+    };
+    const text = written({ resources: [aWrittenPod("web"), service] });
+    const verdict = judge(text);
+    if (verdict.type !== "Accepted") throw new Error(verdict.type);
+    const { document } = restore(text);
+    expect(document.services).toMatchObject([{ name: "web", selector: { app: "web" } }]);
+    expect(document).toEqual(verdict.document);
+    expect(document.services?.[0]?.signed).toBeUndefined();
+    const signed = decodeAccepted(storedFrom(text, { signed: true }), ADDRESS, sha256);
+    expect(signed.document.services).toMatchObject([{ signed: true }]);
+  });
+
   test("passes over fields that would be refused today", () => {
     const text = written({ resources: [aWrittenPod("web", { fieldOfAnotherAgent: true })] });
     expect(judge(text)).toMatchObject({ type: "Refused", code: 400 });

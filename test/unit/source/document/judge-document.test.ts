@@ -30,6 +30,13 @@ function answerTo({ payload, stored, context }: Case) {
 }
 
 const A = { name: "a", image: "local/busybox:1" };
+function aJob(name: string, volume: object = { emptyDir: {} }): object {
+  const containers = [{ name: "a", image: "local/busybox:1" }];
+  const volumes = [{ name: "v", ...volume }];
+  const spec = { restartPolicy: "Never", containers, volumes };
+  return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template: { spec } } };
+}
+
 const SERVICE = { apiVersion: "v1", kind: "Service", metadata: { name: "web", namespace: "shop" } };
 const PORTS = [{ containerPort: 80, hostPort: 80 }];
 const RUNNING = storedFrom(written(), { epoch: "e1", observedGeneration: 6 });
@@ -415,6 +422,16 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     403,
     "Pod default/web: spec.hostNetwork: the node's network is not for pods of documents; use ports with hostPort, or put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy",
   ],
+  "refuses the node's files to the template of a Job": [
+    { payload: written({ resources: [aJob("backup", { hostPath: { path: "/srv/data" } })] }) },
+    403,
+    'Pod default/backup-0: spec.volumes[0].hostPath: volume "v": the node\'s files ("/srv/data") are not for pods of documents; use emptyDir, or put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy',
+  ],
+  "refuses two Jobs of one name": [
+    { payload: written({ resources: [aJob("backup"), aJob("backup")] }) },
+    400,
+    "Job default/backup: metadata.name: Job default/backup stands twice in the document; give one of them another name",
+  ],
   "refuses the node's files": [
     {
       payload: written({
@@ -476,12 +493,28 @@ describe("a document that is accepted", () => {
     });
   });
 
+  test("holds Deployments as their pods, and Jobs as what they are", () => {
+    const template = { metadata: { labels: { app: "web" } }, spec: { containers: [A] } };
+    const deployment = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web" },
+      spec: { selector: { matchLabels: { app: "web" } }, template },
+    };
+    const verdict = judge(written({ resources: [deployment, aJob("backup")] }));
+    if (verdict.type !== "Accepted") throw new Error(verdict.type);
+    const { pods, written: byName, runs = [] } = verdict.document;
+    expect(pods.map(({ pod }) => pod.metadata.name)).toEqual(["web-0"]);
+    expect(byName.get("default/web-0")).toMatchObject({ kind: "Pod" });
+    expect(runs).toMatchObject([{ kind: "Job", name: "backup", source: "mqtt:node" }]);
+  });
+
   test("runs the rest where a kind means nothing on a node, and lists it", () => {
     const items = [SERVICE, aWrittenPod("b")];
     const anonymous = { apiVersion: "example.com/v1", kind: "Sensor" };
     const resources = [
       aWrittenPod("a"),
-      { ...SERVICE, kind: "Deployment", apiVersion: "apps/v1" },
+      { ...SERVICE, kind: "ReplicaSet", apiVersion: "apps/v1" },
       { apiVersion: "v1", kind: "List", items },
       anonymous,
     ];
@@ -493,9 +526,9 @@ describe("a document that is accepted", () => {
     expect(verdict.notices).toMatchObject([
       {
         ...inShop,
-        kind: "Deployment",
+        kind: "ReplicaSet",
         message:
-          'kind "Deployment" does not run on this node and is skipped; write spec.template as a Pod',
+          'kind "ReplicaSet" does not run on this node and is skipped; write it as a Deployment',
       },
       { ...inShop, kind: "Service" },
       { ...at, kind: "Sensor", path: "resources[3].kind" },

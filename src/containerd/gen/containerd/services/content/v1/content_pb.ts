@@ -6,8 +6,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import {
+  file_google_protobuf_empty,
   file_google_protobuf_field_mask,
   file_google_protobuf_timestamp,
 } from "@bufbuild/protobuf/wkt";
@@ -19,8 +20,8 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 export const file_containerd_services_content_v1_content: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "Cixjb250YWluZXJkL3NlcnZpY2VzL2NvbnRlbnQvdjEvY29udGVudC5wcm90bxIeY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxIvUBCgRJbmZvEg4KBmRpZ2VzdBgBIAEoCRIMCgRzaXplGAIgASgDEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkAKBmxhYmVscxgFIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5JbmZvLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEidAoNVXBkYXRlUmVxdWVzdBIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKDlVwZGF0ZVJlc3BvbnNlEjIKBGluZm8YASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mbyKeAgoTV3JpdGVDb250ZW50UmVxdWVzdBI7CgZhY3Rpb24YASABKA4yKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVBY3Rpb24SCwoDcmVmGAIgASgJEg0KBXRvdGFsGAMgASgDEhAKCGV4cGVjdGVkGAQgASgJEg4KBm9mZnNldBgFIAEoAxIMCgRkYXRhGAYgASgMEk8KBmxhYmVscxgHIAMoCzI/LmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUNvbnRlbnRSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi4gEKFFdyaXRlQ29udGVudFJlc3BvbnNlEjsKBmFjdGlvbhgBIAEoDjIrLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUFjdGlvbhIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZvZmZzZXQYBCABKAMSDQoFdG90YWwYBSABKAMSDgoGZGlnZXN0GAYgASgJKi4KC1dyaXRlQWN0aW9uEggKBFNUQVQQABIJCgVXUklURRABEgoKBkNPTU1JVBACMuoBCgdDb250ZW50EmcKBlVwZGF0ZRItLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5VcGRhdGVSZXF1ZXN0Gi4uY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlVwZGF0ZVJlc3BvbnNlEnYKBVdyaXRlEjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLldyaXRlQ29udGVudFJlcXVlc3QaNC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVDb250ZW50UmVzcG9uc2UoATABYgZwcm90bzM",
-    [file_google_protobuf_field_mask, file_google_protobuf_timestamp],
+    "Cixjb250YWluZXJkL3NlcnZpY2VzL2NvbnRlbnQvdjEvY29udGVudC5wcm90bxIeY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxIvUBCgRJbmZvEg4KBmRpZ2VzdBgBIAEoCRIMCgRzaXplGAIgASgDEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkAKBmxhYmVscxgFIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5JbmZvLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiHQoLSW5mb1JlcXVlc3QSDgoGZGlnZXN0GAEgASgJIkIKDEluZm9SZXNwb25zZRIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8idAoNVXBkYXRlUmVxdWVzdBIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKDlVwZGF0ZVJlc3BvbnNlEjIKBGluZm8YASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mbyKeAgoTV3JpdGVDb250ZW50UmVxdWVzdBI7CgZhY3Rpb24YASABKA4yKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVBY3Rpb24SCwoDcmVmGAIgASgJEg0KBXRvdGFsGAMgASgDEhAKCGV4cGVjdGVkGAQgASgJEg4KBm9mZnNldBgFIAEoAxIMCgRkYXRhGAYgASgMEk8KBmxhYmVscxgHIAMoCzI/LmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUNvbnRlbnRSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi4gEKFFdyaXRlQ29udGVudFJlc3BvbnNlEjsKBmFjdGlvbhgBIAEoDjIrLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUFjdGlvbhIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZvZmZzZXQYBCABKAMSDQoFdG90YWwYBSABKAMSDgoGZGlnZXN0GAYgASgJIkIKElJlYWRDb250ZW50UmVxdWVzdBIOCgZkaWdlc3QYASABKAkSDgoGb2Zmc2V0GAIgASgDEgwKBHNpemUYAyABKAMiMwoTUmVhZENvbnRlbnRSZXNwb25zZRIOCgZvZmZzZXQYASABKAMSDAoEZGF0YRgCIAEoDCKmAQoGU3RhdHVzEi4KCnN0YXJ0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3JlZhgDIAEoCRIOCgZvZmZzZXQYBCABKAMSDQoFdG90YWwYBSABKAMSEAoIZXhwZWN0ZWQYBiABKAkiJgoTTGlzdFN0YXR1c2VzUmVxdWVzdBIPCgdmaWx0ZXJzGAEgAygJIlAKFExpc3RTdGF0dXNlc1Jlc3BvbnNlEjgKCHN0YXR1c2VzGAEgAygLMiYuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlN0YXR1cyIbCgxBYm9ydFJlcXVlc3QSCwoDcmVmGAEgASgJIiUKEkxpc3RDb250ZW50UmVxdWVzdBIPCgdmaWx0ZXJzGAEgAygJIkkKE0xpc3RDb250ZW50UmVzcG9uc2USMgoEaW5mbxgBIAMoCzIkLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5JbmZvKi4KC1dyaXRlQWN0aW9uEggKBFNUQVQQABIJCgVXUklURRABEgoKBkNPTU1JVBACMv0FCgdDb250ZW50EmEKBEluZm8SKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mb1JlcXVlc3QaLC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mb1Jlc3BvbnNlEmcKBlVwZGF0ZRItLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5VcGRhdGVSZXF1ZXN0Gi4uY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlVwZGF0ZVJlc3BvbnNlEnYKBVdyaXRlEjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLldyaXRlQ29udGVudFJlcXVlc3QaNC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVDb250ZW50UmVzcG9uc2UoATABEnEKBFJlYWQSMi5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuUmVhZENvbnRlbnRSZXF1ZXN0GjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlJlYWRDb250ZW50UmVzcG9uc2UwARJ5CgxMaXN0U3RhdHVzZXMSMy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuTGlzdFN0YXR1c2VzUmVxdWVzdBo0LmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5MaXN0U3RhdHVzZXNSZXNwb25zZRJNCgVBYm9ydBIsLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5BYm9ydFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkScQoETGlzdBIyLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5MaXN0Q29udGVudFJlcXVlc3QaMy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuTGlzdENvbnRlbnRSZXNwb25zZTABYgZwcm90bzM",
+    [file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp],
   );
 
 /**
@@ -62,6 +63,42 @@ export const InfoSchema: GenMessage<Info> =
   messageDesc(file_containerd_services_content_v1_content, 0);
 
 /**
+ * @generated from message containerd.services.content.v1.InfoRequest
+ */
+export type InfoRequest = Message<"containerd.services.content.v1.InfoRequest"> & {
+  /**
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.InfoRequest.
+ * Use `create(InfoRequestSchema)` to create a new message.
+ */
+export const InfoRequestSchema: GenMessage<InfoRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 1);
+
+/**
+ * @generated from message containerd.services.content.v1.InfoResponse
+ */
+export type InfoResponse = Message<"containerd.services.content.v1.InfoResponse"> & {
+  /**
+   * @generated from field: containerd.services.content.v1.Info info = 1;
+   */
+  info?: Info | undefined;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.InfoResponse.
+ * Use `create(InfoResponseSchema)` to create a new message.
+ */
+export const InfoResponseSchema: GenMessage<InfoResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 2);
+
+/**
  * @generated from message containerd.services.content.v1.UpdateRequest
  */
 export type UpdateRequest = Message<"containerd.services.content.v1.UpdateRequest"> & {
@@ -82,7 +119,7 @@ export type UpdateRequest = Message<"containerd.services.content.v1.UpdateReques
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 1);
+  messageDesc(file_containerd_services_content_v1_content, 3);
 
 /**
  * @generated from message containerd.services.content.v1.UpdateResponse
@@ -100,7 +137,7 @@ export type UpdateResponse = Message<"containerd.services.content.v1.UpdateRespo
  */
 export const UpdateResponseSchema: GenMessage<UpdateResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 2);
+  messageDesc(file_containerd_services_content_v1_content, 4);
 
 /**
  * @generated from message containerd.services.content.v1.WriteContentRequest
@@ -148,7 +185,7 @@ export type WriteContentRequest = Message<"containerd.services.content.v1.WriteC
  */
 export const WriteContentRequestSchema: GenMessage<WriteContentRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 3);
+  messageDesc(file_containerd_services_content_v1_content, 5);
 
 /**
  * @generated from message containerd.services.content.v1.WriteContentResponse
@@ -192,7 +229,192 @@ export type WriteContentResponse =
  */
 export const WriteContentResponseSchema: GenMessage<WriteContentResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 4);
+  messageDesc(file_containerd_services_content_v1_content, 6);
+
+/**
+ * @generated from message containerd.services.content.v1.ReadContentRequest
+ */
+export type ReadContentRequest = Message<"containerd.services.content.v1.ReadContentRequest"> & {
+  /**
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * @generated from field: int64 offset = 2;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: int64 size = 3;
+   */
+  size: bigint;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.ReadContentRequest.
+ * Use `create(ReadContentRequestSchema)` to create a new message.
+ */
+export const ReadContentRequestSchema: GenMessage<ReadContentRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 7);
+
+/**
+ * @generated from message containerd.services.content.v1.ReadContentResponse
+ */
+export type ReadContentResponse = Message<"containerd.services.content.v1.ReadContentResponse"> & {
+  /**
+   * @generated from field: int64 offset = 1;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.ReadContentResponse.
+ * Use `create(ReadContentResponseSchema)` to create a new message.
+ */
+export const ReadContentResponseSchema: GenMessage<ReadContentResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 8);
+
+/**
+ * @generated from message containerd.services.content.v1.Status
+ */
+export type Status = Message<"containerd.services.content.v1.Status"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 1;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp updated_at = 2;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string ref = 3;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: int64 offset = 4;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: int64 total = 5;
+   */
+  total: bigint;
+
+  /**
+   * @generated from field: string expected = 6;
+   */
+  expected: string;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.Status.
+ * Use `create(StatusSchema)` to create a new message.
+ */
+export const StatusSchema: GenMessage<Status> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 9);
+
+/**
+ * @generated from message containerd.services.content.v1.ListStatusesRequest
+ */
+export type ListStatusesRequest = Message<"containerd.services.content.v1.ListStatusesRequest"> & {
+  /**
+   * @generated from field: repeated string filters = 1;
+   */
+  filters: string[];
+};
+
+/**
+ * Describes the message containerd.services.content.v1.ListStatusesRequest.
+ * Use `create(ListStatusesRequestSchema)` to create a new message.
+ */
+export const ListStatusesRequestSchema: GenMessage<ListStatusesRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 10);
+
+/**
+ * @generated from message containerd.services.content.v1.ListStatusesResponse
+ */
+export type ListStatusesResponse =
+  Message<"containerd.services.content.v1.ListStatusesResponse"> & {
+    /**
+     * @generated from field: repeated containerd.services.content.v1.Status statuses = 1;
+     */
+    statuses: Status[];
+  };
+
+/**
+ * Describes the message containerd.services.content.v1.ListStatusesResponse.
+ * Use `create(ListStatusesResponseSchema)` to create a new message.
+ */
+export const ListStatusesResponseSchema: GenMessage<ListStatusesResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 11);
+
+/**
+ * @generated from message containerd.services.content.v1.AbortRequest
+ */
+export type AbortRequest = Message<"containerd.services.content.v1.AbortRequest"> & {
+  /**
+   * @generated from field: string ref = 1;
+   */
+  ref: string;
+};
+
+/**
+ * Describes the message containerd.services.content.v1.AbortRequest.
+ * Use `create(AbortRequestSchema)` to create a new message.
+ */
+export const AbortRequestSchema: GenMessage<AbortRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 12);
+
+/**
+ * @generated from message containerd.services.content.v1.ListContentRequest
+ */
+export type ListContentRequest = Message<"containerd.services.content.v1.ListContentRequest"> & {
+  /**
+   * @generated from field: repeated string filters = 1;
+   */
+  filters: string[];
+};
+
+/**
+ * Describes the message containerd.services.content.v1.ListContentRequest.
+ * Use `create(ListContentRequestSchema)` to create a new message.
+ */
+export const ListContentRequestSchema: GenMessage<ListContentRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 13);
+
+/**
+ * @generated from message containerd.services.content.v1.ListContentResponse
+ */
+export type ListContentResponse = Message<"containerd.services.content.v1.ListContentResponse"> & {
+  /**
+   * @generated from field: repeated containerd.services.content.v1.Info info = 1;
+   */
+  info: Info[];
+};
+
+/**
+ * Describes the message containerd.services.content.v1.ListContentResponse.
+ * Use `create(ListContentResponseSchema)` to create a new message.
+ */
+export const ListContentResponseSchema: GenMessage<ListContentResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_content_v1_content, 14);
 
 /**
  * @generated from enum containerd.services.content.v1.WriteAction
@@ -231,6 +453,14 @@ export const WriteActionSchema: GenEnum<WriteAction> =
  */
 export const Content: GenService<{
   /**
+   * @generated from rpc containerd.services.content.v1.Content.Info
+   */
+  info: {
+    methodKind: "unary";
+    input: typeof InfoRequestSchema;
+    output: typeof InfoResponseSchema;
+  };
+  /**
    * @generated from rpc containerd.services.content.v1.Content.Update
    */
   update: {
@@ -245,5 +475,37 @@ export const Content: GenService<{
     methodKind: "bidi_streaming";
     input: typeof WriteContentRequestSchema;
     output: typeof WriteContentResponseSchema;
+  };
+  /**
+   * @generated from rpc containerd.services.content.v1.Content.Read
+   */
+  read: {
+    methodKind: "server_streaming";
+    input: typeof ReadContentRequestSchema;
+    output: typeof ReadContentResponseSchema;
+  };
+  /**
+   * @generated from rpc containerd.services.content.v1.Content.ListStatuses
+   */
+  listStatuses: {
+    methodKind: "unary";
+    input: typeof ListStatusesRequestSchema;
+    output: typeof ListStatusesResponseSchema;
+  };
+  /**
+   * @generated from rpc containerd.services.content.v1.Content.Abort
+   */
+  abort: {
+    methodKind: "unary";
+    input: typeof AbortRequestSchema;
+    output: typeof EmptySchema;
+  };
+  /**
+   * @generated from rpc containerd.services.content.v1.Content.List
+   */
+  list: {
+    methodKind: "server_streaming";
+    input: typeof ListContentRequestSchema;
+    output: typeof ListContentResponseSchema;
   };
 }> = /*@__PURE__*/ serviceDesc(file_containerd_services_content_v1_content, 0);

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
 export const file_containerd_services_images_v1_images: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "Cipjb250YWluZXJkL3NlcnZpY2VzL2ltYWdlcy92MS9pbWFnZXMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxIpQCCgVJbWFnZRIMCgRuYW1lGAEgASgJEkAKBmxhYmVscxgCIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkltYWdlLkxhYmVsc0VudHJ5EiwKBnRhcmdldBgDIAEoCzIcLmNvbnRhaW5lcmQudHlwZXMuRGVzY3JpcHRvchIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoABChJDcmVhdGVJbWFnZVJlcXVlc3QSMwoFaW1hZ2UYASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5JbWFnZRI1ChFzb3VyY2VfZGF0ZV9lcG9jaBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlSW1hZ2VSZXNwb25zZRIzCgVpbWFnZRgBIAEoCzIkLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkltYWdlIrEBChJVcGRhdGVJbWFnZVJlcXVlc3QSMwoFaW1hZ2UYASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5JbWFnZRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSNQoRc291cmNlX2RhdGVfZXBvY2gYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKE1VwZGF0ZUltYWdlUmVzcG9uc2USMwoFaW1hZ2UYASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5JbWFnZTLqAQoGSW1hZ2VzEm8KBkNyZWF0ZRIxLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkNyZWF0ZUltYWdlUmVxdWVzdBoyLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkNyZWF0ZUltYWdlUmVzcG9uc2USbwoGVXBkYXRlEjEuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuVXBkYXRlSW1hZ2VSZXF1ZXN0GjIuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuVXBkYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z",
+    "Cipjb250YWluZXJkL3NlcnZpY2VzL2ltYWdlcy92MS9pbWFnZXMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxIpQCCgVJbWFnZRIMCgRuYW1lGAEgASgJEkAKBmxhYmVscxgCIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkltYWdlLkxhYmVsc0VudHJ5EiwKBnRhcmdldBgDIAEoCzIcLmNvbnRhaW5lcmQudHlwZXMuRGVzY3JpcHRvchIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIh8KD0dldEltYWdlUmVxdWVzdBIMCgRuYW1lGAEgASgJIkcKEEdldEltYWdlUmVzcG9uc2USMwoFaW1hZ2UYASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5JbWFnZSKAAQoSQ3JlYXRlSW1hZ2VSZXF1ZXN0EjMKBWltYWdlGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuSW1hZ2USNQoRc291cmNlX2RhdGVfZXBvY2gYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKE0NyZWF0ZUltYWdlUmVzcG9uc2USMwoFaW1hZ2UYASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5JbWFnZSKxAQoSVXBkYXRlSW1hZ2VSZXF1ZXN0EjMKBWltYWdlGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuSW1hZ2USLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEjUKEXNvdXJjZV9kYXRlX2Vwb2NoGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJKChNVcGRhdGVJbWFnZVJlc3BvbnNlEjMKBWltYWdlGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuSW1hZ2Uy0gIKBkltYWdlcxJmCgNHZXQSLi5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5HZXRJbWFnZVJlcXVlc3QaLy5jb250YWluZXJkLnNlcnZpY2VzLmltYWdlcy52MS5HZXRJbWFnZVJlc3BvbnNlEm8KBkNyZWF0ZRIxLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkNyZWF0ZUltYWdlUmVxdWVzdBoyLmNvbnRhaW5lcmQuc2VydmljZXMuaW1hZ2VzLnYxLkNyZWF0ZUltYWdlUmVzcG9uc2USbwoGVXBkYXRlEjEuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuVXBkYXRlSW1hZ2VSZXF1ZXN0GjIuY29udGFpbmVyZC5zZXJ2aWNlcy5pbWFnZXMudjEuVXBkYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z",
     [file_containerd_types_types, file_google_protobuf_field_mask, file_google_protobuf_timestamp],
   );
 
@@ -64,6 +64,42 @@ export const ImageSchema: GenMessage<Image> =
   messageDesc(file_containerd_services_images_v1_images, 0);
 
 /**
+ * @generated from message containerd.services.images.v1.GetImageRequest
+ */
+export type GetImageRequest = Message<"containerd.services.images.v1.GetImageRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message containerd.services.images.v1.GetImageRequest.
+ * Use `create(GetImageRequestSchema)` to create a new message.
+ */
+export const GetImageRequestSchema: GenMessage<GetImageRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_images_v1_images, 1);
+
+/**
+ * @generated from message containerd.services.images.v1.GetImageResponse
+ */
+export type GetImageResponse = Message<"containerd.services.images.v1.GetImageResponse"> & {
+  /**
+   * @generated from field: containerd.services.images.v1.Image image = 1;
+   */
+  image?: Image | undefined;
+};
+
+/**
+ * Describes the message containerd.services.images.v1.GetImageResponse.
+ * Use `create(GetImageResponseSchema)` to create a new message.
+ */
+export const GetImageResponseSchema: GenMessage<GetImageResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_images_v1_images, 2);
+
+/**
  * @generated from message containerd.services.images.v1.CreateImageRequest
  */
 export type CreateImageRequest = Message<"containerd.services.images.v1.CreateImageRequest"> & {
@@ -84,7 +120,7 @@ export type CreateImageRequest = Message<"containerd.services.images.v1.CreateIm
  */
 export const CreateImageRequestSchema: GenMessage<CreateImageRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_images_v1_images, 1);
+  messageDesc(file_containerd_services_images_v1_images, 3);
 
 /**
  * @generated from message containerd.services.images.v1.CreateImageResponse
@@ -102,7 +138,7 @@ export type CreateImageResponse = Message<"containerd.services.images.v1.CreateI
  */
 export const CreateImageResponseSchema: GenMessage<CreateImageResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_images_v1_images, 2);
+  messageDesc(file_containerd_services_images_v1_images, 4);
 
 /**
  * @generated from message containerd.services.images.v1.UpdateImageRequest
@@ -130,7 +166,7 @@ export type UpdateImageRequest = Message<"containerd.services.images.v1.UpdateIm
  */
 export const UpdateImageRequestSchema: GenMessage<UpdateImageRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_images_v1_images, 3);
+  messageDesc(file_containerd_services_images_v1_images, 5);
 
 /**
  * @generated from message containerd.services.images.v1.UpdateImageResponse
@@ -148,12 +184,20 @@ export type UpdateImageResponse = Message<"containerd.services.images.v1.UpdateI
  */
 export const UpdateImageResponseSchema: GenMessage<UpdateImageResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_images_v1_images, 4);
+  messageDesc(file_containerd_services_images_v1_images, 6);
 
 /**
  * @generated from service containerd.services.images.v1.Images
  */
 export const Images: GenService<{
+  /**
+   * @generated from rpc containerd.services.images.v1.Images.Get
+   */
+  get: {
+    methodKind: "unary";
+    input: typeof GetImageRequestSchema;
+    output: typeof GetImageResponseSchema;
+  };
   /**
    * @generated from rpc containerd.services.images.v1.Images.Create
    */

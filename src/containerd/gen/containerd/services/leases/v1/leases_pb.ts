@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
 export const file_containerd_services_leases_v1_leases: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "Cipjb250YWluZXJkL3NlcnZpY2VzL2xlYXNlcy92MS9sZWFzZXMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxIrQBCgVMZWFzZRIKCgJpZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJACgZsYWJlbHMYAyADKAsyMC5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5MZWFzZS5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBCg1DcmVhdGVSZXF1ZXN0EgoKAmlkGAEgASgJEkgKBmxhYmVscxgDIAMoCzI4LmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkNyZWF0ZVJlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCg5DcmVhdGVSZXNwb25zZRIzCgVsZWFzZRgBIAEoCzIkLmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkxlYXNlIikKDURlbGV0ZVJlcXVlc3QSCgoCaWQYASABKAkSDAoEc3luYxgCIAEoCDK/AQoGTGVhc2VzEmUKBkNyZWF0ZRIsLmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkNyZWF0ZVJlcXVlc3QaLS5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5DcmVhdGVSZXNwb25zZRJOCgZEZWxldGUSLC5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM",
+    "Cipjb250YWluZXJkL3NlcnZpY2VzL2xlYXNlcy92MS9sZWFzZXMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxIrQBCgVMZWFzZRIKCgJpZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJACgZsYWJlbHMYAyADKAsyMC5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5MZWFzZS5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBCg1DcmVhdGVSZXF1ZXN0EgoKAmlkGAEgASgJEkgKBmxhYmVscxgDIAMoCzI4LmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkNyZWF0ZVJlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCg5DcmVhdGVSZXNwb25zZRIzCgVsZWFzZRgBIAEoCzIkLmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkxlYXNlIikKDURlbGV0ZVJlcXVlc3QSCgoCaWQYASABKAkSDAoEc3luYxgCIAEoCCIeCgtMaXN0UmVxdWVzdBIPCgdmaWx0ZXJzGAEgAygJIkQKDExpc3RSZXNwb25zZRI0CgZsZWFzZXMYASADKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5MZWFzZTKgAgoGTGVhc2VzEmUKBkNyZWF0ZRIsLmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkNyZWF0ZVJlcXVlc3QaLS5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5DcmVhdGVSZXNwb25zZRJOCgZEZWxldGUSLC5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5El8KBExpc3QSKi5jb250YWluZXJkLnNlcnZpY2VzLmxlYXNlcy52MS5MaXN0UmVxdWVzdBorLmNvbnRhaW5lcmQuc2VydmljZXMubGVhc2VzLnYxLkxpc3RSZXNwb25zZWIGcHJvdG8z",
     [file_google_protobuf_empty, file_google_protobuf_timestamp],
   );
 
@@ -113,6 +113,42 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> =
   messageDesc(file_containerd_services_leases_v1_leases, 3);
 
 /**
+ * @generated from message containerd.services.leases.v1.ListRequest
+ */
+export type ListRequest = Message<"containerd.services.leases.v1.ListRequest"> & {
+  /**
+   * @generated from field: repeated string filters = 1;
+   */
+  filters: string[];
+};
+
+/**
+ * Describes the message containerd.services.leases.v1.ListRequest.
+ * Use `create(ListRequestSchema)` to create a new message.
+ */
+export const ListRequestSchema: GenMessage<ListRequest> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_leases_v1_leases, 4);
+
+/**
+ * @generated from message containerd.services.leases.v1.ListResponse
+ */
+export type ListResponse = Message<"containerd.services.leases.v1.ListResponse"> & {
+  /**
+   * @generated from field: repeated containerd.services.leases.v1.Lease leases = 1;
+   */
+  leases: Lease[];
+};
+
+/**
+ * Describes the message containerd.services.leases.v1.ListResponse.
+ * Use `create(ListResponseSchema)` to create a new message.
+ */
+export const ListResponseSchema: GenMessage<ListResponse> =
+  /*@__PURE__*/
+  messageDesc(file_containerd_services_leases_v1_leases, 5);
+
+/**
  * @generated from service containerd.services.leases.v1.Leases
  */
 export const Leases: GenService<{
@@ -131,5 +167,13 @@ export const Leases: GenService<{
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
     output: typeof EmptySchema;
+  };
+  /**
+   * @generated from rpc containerd.services.leases.v1.Leases.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof ListRequestSchema;
+    output: typeof ListResponseSchema;
   };
 }> = /*@__PURE__*/ serviceDesc(file_containerd_services_leases_v1_leases, 0);

@@ -1,0 +1,87 @@
+// Reads `registryAuthFile`, a config.json as `docker login` writes it, and what credential helpers answer.
+
+import { isJsonObject, memberOf, parseJson } from "../lib/json.ts";
+import {
+  DOCKER_HUB_URL,
+  registryNames,
+  type PullCredentials,
+  type RegistryAuth,
+} from "./keyring.ts";
+
+export interface DockerConfig {
+  readonly auths: readonly RegistryAuth[];
+  /** Registry → name of its helper, which comes before `credsStore`. */
+  readonly credHelpers: Readonly<Record<string, string>>;
+  /** The helper of all other registries; undefined = none. */
+  readonly credsStore: string | undefined;
+}
+
+export const NO_DOCKER_CONFIG: DockerConfig = { auths: [], credHelpers: {}, credsStore: undefined };
+
+/** The program `docker-credential-<name>` and the registry that it is asked about. */
+export interface HelperCall {
+  readonly helper: string;
+  readonly serverURL: string;
+}
+
+/** A helper's name becomes part of a path. */
+const HELPER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+/** The user name by which a helper marks an identity token. */
+const TOKEN_USER = "<token>";
+const NOT_FOUND = /credentials not found/i;
+
+/** The configuration, or what is wrong with the file, without a word of what it contains. */
+export function readDockerConfig(text: Uint8Array): DockerConfig | { readonly wrong: string } {
+  const config = parseJson(text);
+  if (!isJsonObject(config)) return { wrong: "is not a JSON object" };
+  const { auths = {}, credHelpers = {}, credsStore } = config;
+  if (!isJsonObject(auths)) return { wrong: "has auths that are not an object" };
+  if (!isJsonObject(credHelpers)) return { wrong: "has credHelpers that are not an object" };
+  const helpers: Record<string, string> = {};
+  for (const [registry, helper] of Object.entries(credHelpers)) {
+    if (!isHelper(helper)) return { wrong: "has a name in credHelpers that no helper can have" };
+    helpers[registry] = helper;
+  }
+  const store = credsStore === "" ? undefined : credsStore;
+  if (store !== undefined && !isHelper(store))
+    return { wrong: "has a name as credsStore that no helper can have" };
+  return { auths: Object.entries(auths), credHelpers: helpers, credsStore: store };
+}
+
+function isHelper(name: unknown): name is string {
+  return typeof name === "string" && HELPER.test(name);
+}
+
+/** The helper for a registry; undefined = none. */
+export function helperFor(
+  { credHelpers, credsStore }: DockerConfig,
+  domain: string,
+): HelperCall | undefined {
+  for (const name of registryNames(domain)) {
+    const helper = credHelpers[name];
+    if (helper !== undefined) return { helper, serverURL: name };
+  }
+  if (credsStore === undefined) return undefined;
+  const [, isHub] = registryNames(domain);
+  return { helper: credsStore, serverURL: isHub === undefined ? domain : DOCKER_HUB_URL };
+}
+
+export interface ProgramEnd {
+  readonly exitCode: number;
+  readonly stdout: string;
+}
+
+/** What a helper answers; undefined = it knows no credentials. */
+export function readHelperAnswer({
+  exitCode,
+  stdout,
+}: ProgramEnd): PullCredentials | undefined | { readonly wrong: string } {
+  if (exitCode !== 0)
+    return NOT_FOUND.test(stdout) ? undefined : { wrong: `it ended with exit code ${exitCode}` };
+  const answer = parseJson(stdout);
+  const [username, secret] = [memberOf(answer, "Username"), memberOf(answer, "Secret")];
+  if (typeof username !== "string" || typeof secret !== "string")
+    return { wrong: "its answer has no Username and Secret" };
+  if (secret === "") return undefined;
+  return username === TOKEN_USER ? { identityToken: secret } : { username, password: secret };
+}

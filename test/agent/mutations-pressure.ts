@@ -1,0 +1,36 @@
+// Deliberate bugs in what a node does that runs short.
+
+import type { Mutation } from "./mutations.ts";
+
+export const PRESSURE_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "a threshold is met although much more is available",
+    file: "src/eviction/thresholds.ts",
+    search: "return room.available < amountOf(value, room) + beyond;",
+    replacement: "return room.available < 40 * amountOf(value, room) + beyond;",
+  },
+  {
+    name: "an evicted pod starts again at once",
+    file: "src/source/admission/admission.ts",
+    search: "const message = options.evicted?.(desired.uid);",
+    replacement: "const message = options.evicted?.call(undefined, `${desired.uid}?`);",
+  },
+  {
+    name: "evicted pods do not return",
+    file: "src/eviction/eviction-manager.ts",
+    search: "evicted.release(uid);",
+    replacement: "if (!wanted) evicted.release(uid);",
+  },
+  {
+    name: "new pods start under pressure",
+    file: "src/source/admission/admit-pod.ts",
+    search: "pressureError(pod, node.pressure) ??",
+    replacement: "pressureError(pod, undefined) ??",
+  },
+  {
+    name: "an evicted pod is not stopped",
+    file: "src/eviction/eviction-manager.ts",
+    search: "stop(desired);",
+    replacement: "void stop;",
+  },
+];

@@ -1,0 +1,44 @@
+// Which pods a node admits while it shuts down.
+
+import { expect, test } from "bun:test";
+import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
+import { mergeSnapshots, type MergeOptions } from "../../../../src/source/merge-sources.ts";
+import { ROOMY } from "../../../fakes/a-node.ts";
+import { aDesiredPod, aPod } from "../../../fakes/a-pod.ts";
+
+function pod(name: string): DesiredPod {
+  return aDesiredPod(aPod({}, { name, uid: name }), { source: "file" });
+}
+
+const STOPPED = { code: "Terminated", path: "", message: "stopped" };
+const REFUSED = { code: "NodeShutdown", path: "", message: "not now" };
+
+/** `runs`, `over` and `stopped` are what their names say, `late` is none of it. */
+function merged(over: Partial<MergeOptions>) {
+  const pods = ["runs", "over", "stopped", "late"].map(pod);
+  return mergeSnapshots([{ source: "file", ready: true, pods, objects: [], rejected: [] }], {
+    ...ROOMY,
+    admissionRank: ({ uid }) => (uid === "runs" ? 0 : 2),
+    // What was stopped has failed, and so has ended.
+    isOver: (uid) => uid === "over" || uid === "stopped",
+    ...over,
+  });
+}
+
+test("what runs and what has ended stay, what was stopped and what is new wait", () => {
+  const stopped = (uid: string) => (uid === "stopped" ? STOPPED : undefined);
+  const { pods, notAdmitted, held } = merged({
+    shutdown: { stopped, refusal: (uid) => stopped(uid) ?? REFUSED },
+  });
+  expect(pods.map(({ uid }) => uid).toSorted()).toEqual(["over", "runs"]);
+  expect(notAdmitted.map(({ desired, why }) => `${desired.uid} ${why.code}`)).toEqual([
+    "stopped Terminated",
+    "late NodeShutdown",
+  ]);
+  expect(held).toEqual(new Set(["default/stopped", "default/late"]));
+});
+
+test("without a shutdown all are admitted", () => {
+  const none = { stopped: () => undefined, refusal: () => undefined };
+  expect(merged({ shutdown: none }).pods.length).toBe(4);
+});

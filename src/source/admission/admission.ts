@@ -65,12 +65,15 @@ export function admitPods(candidates: readonly DesiredPod[], options: AdmissionO
   const admitted: Admitted = { refusals: new Map(), held: new Set() };
   // What no file declares any more, and runs only until a document's pod of its name is ready, is in no file's way.
   const inherited = new Set(inOrder.filter((pod) => !isOfFile(pod)).map(({ pod }) => podName(pod)));
+  const isInherited = (one: DesiredPod): boolean =>
+    isOfFile(one) && inherited.has(podName(one.pod));
   let first: readonly DesiredPod[] = [];
   for (const tier of byTier(inOrder)) {
+    const [mate] = tier;
+    if (mate === undefined) continue;
+    // One stands for all of its tier, which are of one kind: a node has as many occupants as pods.
     const stays = (one: DesiredPod): boolean =>
-      tier.every((own) => compareTiers(one, own) <= 0 && !(isOfFile(own) && isInherited(one)));
-    const isInherited = (one: DesiredPod): boolean =>
-      isOfFile(one) && inherited.has(podName(one.pod));
+      compareTiers(one, mate) <= 0 && !(isOfFile(mate) && isInherited(one));
     const own = { ...options, occupants: occupants.filter(stays) };
     admitInOrder(tier, first, { options: own, admitted });
     first = [...first, ...tier.filter((pod) => !admitted.refusals.has(pod))];

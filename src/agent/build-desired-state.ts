@@ -60,6 +60,7 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     upstream: upstream.facts,
     holds,
     prefetch,
+    refusalOf: (uid) => desired.state.notAdmitted.find((one) => one.desired.uid === uid)?.why,
     onDue: loop.review,
   });
   const requests = new Requests();

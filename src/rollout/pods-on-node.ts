@@ -1,6 +1,6 @@
 // Performs: reads what updates need of the pods on this node: which exist, how healthy each is, and what it has read.
 
-import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, Rejection, SourceName } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { ImageLedger } from "../image/pull-results.ts";
@@ -25,6 +25,8 @@ export interface PodsOnNodeOptions {
   };
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   readonly written: Pick<SourceSnapshots, "objectsFor">;
+  /** Why the node does not run this pod, as of the last merge; absent or undefined = it may run. */
+  readonly refusalOf?: (uid: PodUID) => Rejection | undefined;
   /** A text of a pod without the secrets that this node knows. */
   readonly redact: (text: string) => string;
 }
@@ -65,6 +67,7 @@ export class PodsOnNode {
     const { images } = this.#options;
     const { uid, pod } = desired;
     const fatal = images.fatal(uid);
+    const refusal = this.#options.refusalOf?.(uid);
     const freshness = this.#freshnessOf(desired);
     return {
       health: this.#provenHealth(uid, freshness),
@@ -72,6 +75,9 @@ export class PodsOnNode {
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: freshness.reads ? 1 : 0,
       misses: freshness.type === "Unusable",
+      ...(refusal === undefined
+        ? {}
+        : { refusal: { reason: refusal.code, message: refusal.message } }),
       ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
     };
   }

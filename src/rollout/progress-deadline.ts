@@ -15,7 +15,7 @@ export function failureOf(
   facts: TrialFacts,
   goodAt: Monotonic | undefined,
 ): Failure | undefined {
-  const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
+  const { health, refusal, fatal, progressDeadlineSeconds: deadline, now } = facts;
   const isOver = now >= deadlineOf(trial, facts) && !isAtWork(facts);
   if (fatal !== undefined) return fatal;
   if (health?.stage === "Failed")
@@ -33,15 +33,15 @@ export function failureOf(
     return { reason: "UpstreamLost", message };
   }
   const message = `it was not ready within ${deadline} s`;
-  return { reason: "ProgressDeadlineExceeded", message: withReason(message, health) };
+  return { reason: "ProgressDeadlineExceeded", message: withReason(message, health ?? refusal) };
 }
 
 function failureWith(health: TrialHealth, reason: string, message: string): Failure {
   return { reason, message: withReason(message, health) };
 }
 
-function withReason(message: string, health: TrialHealth | undefined): string {
-  const more = [health?.reason, health?.message].filter((part) => part !== undefined);
+function withReason(message: string, why: Partial<Failure> | undefined): string {
+  const more = [why?.reason, why?.message].filter((part) => part !== undefined);
   return more.length === 0 ? message : `${message} (${more.join(": ")})`;
 }
 

@@ -41,7 +41,7 @@ import { Alarm } from "../lib/alarm.ts";
 
 export interface RolloutsOptions
   extends
-    Pick<PodsOnNodeOptions, "pods" | "redact">,
+    Pick<PodsOnNodeOptions, "pods" | "redact" | "refusalOf">,
     Pick<DocumentRolloutOptions, "written" | "holds" | "upstream" | "nodeName"> {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
   readonly record: RecordEvent;

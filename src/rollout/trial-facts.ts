@@ -36,6 +36,8 @@ export interface TrialFacts {
   readonly bootId: string;
   /** Of the new pod; undefined = it has no worker yet. */
   readonly health: TrialHealth | undefined;
+  /** Why the node does not run it (evicted, no room); absent = it may run, or has not been judged. */
+  readonly refusal?: Failure;
   /** It is meant to finish: it is good when it has succeeded. */
   readonly isMeantToFinish: boolean;
   /** Its predecessor stops before its images are here, so nothing runs meanwhile; absent = no. */
@@ -61,7 +63,14 @@ export interface TrialFacts {
 /** How the new pod does by now. */
 export type PodProgress = Pick<
   TrialFacts,
-  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts" | "misses"
+  | "health"
+  | "refusal"
+  | "isMeantToFinish"
+  | "registryAnswers"
+  | "fatal"
+  | "hold"
+  | "orderedRestarts"
+  | "misses"
 > & {
   /** When `fatal` was found. */
   readonly fatalAt?: Monotonic;

@@ -4,6 +4,7 @@
 //   bun test/agent/mutate.ts "no back-off"         one, or some
 //   bun test/agent/mutate.ts --seeds 2000          patiently; --first 17 --seeds 1 = with one seed only;
 //                                                  --patience 3600 = seconds for each, on a machine that has much to do
+//   bun test/agent/mutate.ts --listed              each with the seed of its row in docs/testing.md only; 2 minutes
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +28,7 @@ const { values, positionals } = parseArgs({
     /** In the copy: run seeds, say the first that fails. */
     hunt: { type: "boolean", default: false },
     jobs: { type: "boolean", default: false },
+    listed: { type: "boolean", default: false },
   },
 });
 const count = Number(values.seeds);
@@ -55,7 +57,20 @@ function mutated({ file, search, replacement }: Mutation): string {
   return copy;
 }
 
-async function find(mutation: Mutation): Promise<string> {
+/** Seed of each row in the table of deliberate bugs. */
+function listedSeeds(): ReadonlyMap<string, number> {
+  const rows = readFileSync(join(ROOT, "docs/testing.md"), "utf8").matchAll(
+    /^\| ([^|]+) \| (\d+) \| [^|]+ \|$/gm,
+  );
+  return new Map([...rows].map(([, name = "", seed]) => [name, Number(seed)]));
+}
+
+interface Seeds {
+  readonly first: number;
+  readonly count: number;
+}
+
+async function find(mutation: Mutation, seeds: Seeds): Promise<string> {
   const copy = mutated(mutation);
   try {
     const script = join(copy, "test/agent/mutate.ts");
@@ -64,8 +79,8 @@ async function find(mutation: Mutation): Promise<string> {
         process.execPath,
         script,
         "--hunt",
-        `--seeds=${count}`,
-        `--first=${first}`,
+        `--seeds=${seeds.count}`,
+        `--first=${seeds.first}`,
         ...(mutation.simulation === "jobs" ? ["--jobs"] : []),
       ],
       {
@@ -93,9 +108,13 @@ async function main(): Promise<number> {
     positionals.length === 0 || positionals.includes(name);
   const chosen = MUTATIONS.filter(isWanted);
   if (chosen.length === 0) throw new Error(`no such mutation: ${positionals.join(", ")}`);
+  const listed = values.listed ? listedSeeds() : undefined;
   let unfound = 0;
   for (const mutation of chosen) {
-    const found = await find(mutation);
+    const seed = listed?.get(mutation.name);
+    if (listed !== undefined && seed === undefined) throw new Error(`no row: ${mutation.name}`);
+    const seeds = seed === undefined ? { first, count } : { first: seed, count: 1 };
+    const found = await find(mutation, seeds);
     if (found === NOT_FOUND) unfound += 1;
     process.stdout.write(`| ${mutation.name} | ${found} |\n`);
   }

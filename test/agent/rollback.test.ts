@@ -101,6 +101,37 @@ describe("a bad update is taken back", () => {
   });
 });
 
+describe("a new revision that is evicted while it is judged", () => {
+  const starve = (stage: AnswerStage, short: boolean, pause: number): Promise<void> =>
+    stage.act({ type: "Pressure", of: "memory", short }, pause);
+  const evicted = async (progressDeadlineSeconds: number): Promise<AnswerStage> => {
+    const stage = await good();
+    const policy = { minReadySeconds: 100, progressDeadlineSeconds };
+    await publish(stage, 2, { pods: [NEXT], pause: UPDATE_MS, policy });
+    expect(stage.answer).toMatchObject({ generation: 2, code: 202 });
+    await starve(stage, true, 90_000);
+    expect(names(stage)).toEqual([]);
+    return stage;
+  };
+
+  test("goes on when it is back", async () => {
+    using stage = await evicted(600);
+    expect(stage.answer).toMatchObject({ generation: 2, code: 202 });
+    await starve(stage, false, 6 * 60_000);
+    expect(names(stage)).toEqual(["web-2"]);
+    expect(stage.answer).toMatchObject({ generation: 2, phase: "Healthy", code: 200 });
+  });
+
+  test("fails when its time is over, and what was good returns after the pressure", async () => {
+    using stage = await evicted(150);
+    await stage.pass(120_000);
+    expect(stage.answer).toMatchObject(BACK);
+    expect(stage.answer?.message).toContain("Evicted");
+    await starve(stage, false, 6 * 60_000);
+    expect(names(stage)).toEqual(["web-1"]);
+  });
+});
+
 test("a first install that fails keeps trying, and says 424 without a generation to go back to", async () => {
   using stage = new AnswerStage({ specs: SPECS });
   await stage.start();

@@ -70,6 +70,23 @@ class Node implements Disposable {
   }
 }
 
+test("a pod that has been admitted keeps its place while it waits for another one", async () => {
+  using node = await Node.started();
+  const waits = 'metadata: {name: early, annotations: {agent/depends-on: "never"}}';
+  const early = manifest("early", "3").replace("metadata: {name: early}", waits);
+  await node.write("early.yaml", early);
+  expect(node.shown("early")).toEqual(["Pending", undefined]);
+  await node.write("late.yaml", manifest("late", "3", "priority: 1000"));
+  expect(node.shown("late")).toEqual(["Failed", "OutOfcpu"]);
+  expect(node.shown("early")).toEqual(["Pending", undefined]);
+  await node.write(
+    "critical.yaml",
+    manifest("critical", "3", "priorityClassName: system-node-critical"),
+  );
+  expect(node.shown("critical")).toEqual(["Running", undefined]);
+  expect(node.shown("early")).toEqual(["Failed", "OutOfcpu"]);
+});
+
 describe("a pod that does not fit", () => {
   test("is Failed with the reason, has no containers, and keeps the time when it was refused", async () => {
     using node = await Node.started();

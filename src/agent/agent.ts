@@ -36,6 +36,7 @@ import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claim-directory.ts";
 import { ClaimRemover } from "../volume/claim-remover.ts";
 import { Volumes } from "../volume/volume-manager.ts";
+import { buildStats } from "./build-stats.ts";
 import { buildEviction, buildPressure, endedByNode } from "./build-eviction.ts";
 import { buildArchives } from "./build-archives.ts";
 import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
@@ -181,13 +182,14 @@ export class Agent {
     state.prefetch.start(runner.fetchImages);
 
     const imageGC = buildImageGC({ ...node, ...state, archives, usage, pods, loop, record });
+    const measuring = buildStats({ ...node, pods, runtime });
     const eviction = buildEviction({
       ...node,
       ...state,
       ...runner,
       record,
       pods,
-      runtime,
+      measuring,
       pressure,
       imageGC,
       isSettled: () => loop.hasApplied,
@@ -234,6 +236,7 @@ export class Agent {
         pull: runner.pullImage,
         progress: state.images.pulls.textOf,
       }),
+      ...measuring,
       loop,
       claims,
       health: [runtime, lifecycle, loop],

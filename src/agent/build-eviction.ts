@@ -2,8 +2,6 @@
 
 import type { RecordEvent } from "../api/v1/events.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { qosClass } from "../api/resource/qos.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Edges } from "../edges.ts";
 import { EvictedPods } from "../eviction/evicted-pods.ts";
@@ -15,13 +13,11 @@ import { SpaceReserve } from "../eviction/space-reserve.ts";
 import type { FieldError } from "../lib/result.ts";
 import type { ShutdownState } from "../node/shutdown-state.ts";
 import { Latest } from "../lib/mailbox.ts";
-import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import type { PodWorkers } from "../podworkers/pod-workers.ts";
 import type { Pods } from "../podworkers/pods.ts";
-import { cgroupPaths, type CgroupPaths } from "../runtime/cgroup/cgroup-parent.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
-import { PodStats } from "../stats/pod-stats.ts";
+import type { Measuring } from "./build-stats.ts";
 
 /** Built before the rooms that ask it. */
 export interface NodePressure {
@@ -48,7 +44,7 @@ interface EvictionOptions extends PressureOptions {
   readonly pods: Pods;
   readonly workers: PodWorkers;
   readonly desired: DesiredPods;
-  readonly runtime: Pick<RuntimeWatch, "cgroupDriver">;
+  readonly measuring: Measuring;
   readonly pressure: NodePressure;
   readonly garbage: Pick<GarbageCollector, "collectDead">;
   readonly imageGC: Pick<ImageCollector, "collectUnused">;
@@ -58,9 +54,8 @@ interface EvictionOptions extends PressureOptions {
 
 export function buildEviction(options: EvictionOptions): EvictionManager {
   const { edges, config, pods, workers, desired, pressure, garbage, imageGC } = options;
-  const cgroups = (pod?: DesiredPod): CgroupPaths => cgroupsOf(pod, options);
-  const observer = new NodeObserver({ edges, config, podsCgroup: () => cgroups().allPods });
-  const stats = new PodStats({ edges, config, cgroupOf: (pod) => cgroups(pod).pod });
+  const { podsCgroup, stats } = options.measuring;
+  const observer = new NodeObserver({ edges, config, podsCgroup });
   return new EvictionManager({
     ...options,
     ...pressure,
@@ -81,13 +76,6 @@ export function buildEviction(options: EvictionOptions): EvictionManager {
       desired.wants(uid) || desired.state.notAdmitted.some((one) => one.desired.uid === uid),
     onPressure: pressure.current.set,
   });
-}
-
-function cgroupsOf(pod: DesiredPod | undefined, options: EvictionOptions): CgroupPaths {
-  const { config, runtime } = options;
-  const { cgroupRoot } = config;
-  const qos = pod === undefined ? "Guaranteed" : qosClass(pod.pod.spec);
-  return cgroupPaths({ uid: pod?.uid ?? "none", qos, driver: runtime.cgroupDriver, cgroupRoot });
 }
 
 /** What the pods' rooms ask of a pod that the node itself ends, or has ended. */

@@ -5,6 +5,7 @@ import { readFileSync, statSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ignoring } from "../lib/errors.ts";
 import { readCgroupFacts } from "./cgroups.ts";
+import { readCgroupUsage } from "./usage/cgroup-usage.ts";
 
 /** Bytes, inodes or process ids. */
 export interface Room {
@@ -43,33 +44,29 @@ export interface ResourceReadings {
 
 /** `root` = "/" except in tests. */
 export function realReadings(root = "/"): ResourceReadings {
-  const { version, controllers, mountPoint } = readCgroupFacts(root);
+  const facts = readCgroupFacts(root);
   const text = (path: string): string | undefined => textOf(join(root, path));
-  const tree = version === 2 ? mountPoint : join(mountPoint, "memory");
-  const hasMemory = controllers.includes("memory");
+  const hasMemory = facts.controllers.includes("memory");
   return {
     memory() {
       const meminfo = text("proc/meminfo");
       if (meminfo === undefined) return undefined;
       const capacity = kibibytes(meminfo, "MemTotal");
       // The root of version 2 has no memory.current. cAdvisor: rootStatsFromMeminfo
-      if (version === 2 || !hasMemory)
+      if (facts.version === 2 || !hasMemory)
         return {
           capacity,
           available: kibibytes(meminfo, "MemFree") + kibibytes(meminfo, "Inactive(file)"),
         };
-      const used = workingSet(tree, version);
+      const used = readCgroupUsage(facts, "").memory?.workingSetBytes;
       return used === undefined ? undefined : { capacity, available: Math.max(0, capacity - used) };
     },
     podsMemory(path) {
       if (!hasMemory) return undefined;
-      const directory = join(tree, path);
-      const capacity = numberOf(
-        textOf(join(directory, version === 2 ? "memory.max" : "memory.limit_in_bytes")),
-      );
-      const used = workingSet(directory, version);
-      if (capacity === undefined || capacity >= NO_LIMIT || used === undefined) return undefined;
-      return { capacity, available: Math.max(0, capacity - used) };
+      const { memory } = readCgroupUsage(facts, path);
+      if (memory?.limitBytes === undefined) return undefined;
+      const { limitBytes: capacity, workingSetBytes } = memory;
+      return { capacity, available: Math.max(0, capacity - workingSetBytes) };
     },
     pids() {
       const limits = [text("proc/sys/kernel/pid_max"), text("proc/sys/kernel/threads-max")];
@@ -80,11 +77,8 @@ export function realReadings(root = "/"): ResourceReadings {
       return { capacity, available: Math.max(0, capacity - Number(running)) };
     },
     podUse(path) {
-      const pidsTree = version === 2 ? mountPoint : join(mountPoint, "pids");
-      return {
-        memoryBytes: hasMemory ? workingSet(join(tree, path), version) : undefined,
-        pids: numberOf(textOf(join(pidsTree, path, "pids.current"))),
-      };
+      const { memory, pids } = readCgroupUsage(facts, path);
+      return { memoryBytes: hasMemory ? memory?.workingSetBytes : undefined, pids };
     },
     fileSystem: (path) => fileSystemRoom(join(root, path)),
     memoryStallMs() {
@@ -94,8 +88,6 @@ export function realReadings(root = "/"): ResourceReadings {
   };
 }
 
-/** Version 1 writes an absent limit as the largest multiple of a page below 2^63. */
-const NO_LIMIT = 2 ** 62;
 const UNREADABLE = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ENODEV", "EOPNOTSUPP", "EIO"];
 
 function fileSystemRoom(path: string): FileSystemRoom | undefined {
@@ -107,18 +99,6 @@ function fileSystemRoom(path: string): FileSystemRoom | undefined {
       inodes: files === 0 ? undefined : { capacity: files, available: ffree },
     };
   });
-}
-
-/** What a cgroup uses, less the file pages that the kernel drops first. kubelet: working set */
-function workingSet(directory: string, version: 1 | 2): number | undefined {
-  const usage = numberOf(
-    textOf(join(directory, version === 2 ? "memory.current" : "memory.usage_in_bytes")),
-  );
-  if (usage === undefined) return undefined;
-  const stat = textOf(join(directory, "memory.stat")) ?? "";
-  const field = version === 2 ? "inactive_file" : "total_inactive_file";
-  const inactive = Number(new RegExp(`^${field} (\\d+)$`, "m").exec(stat)?.[1] ?? 0);
-  return Math.max(0, usage - inactive);
 }
 
 function kibibytes(meminfo: string, field: string): number {

@@ -21,7 +21,8 @@ import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { ClaimName } from "../volume/claim-directory.ts";
 import type { ClaimUsers } from "../volume/claim-users.ts";
 import type { ClaimOutcome, ClaimRemover } from "../volume/claim-remover.ts";
-import { withoutUndefined } from "../lib/json.ts";
+import { withoutUndefined, type JsonObject } from "../lib/json.ts";
+import type { NodeSummary } from "../stats/node-summary.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-behind.ts";
 import type { EventRecorder } from "./event-recorder.ts";
@@ -77,6 +78,7 @@ export interface NodeViewOptions {
   readonly shutdown: Pick<NodeShutdown, "view" | "begin" | "cancel">;
   readonly shutdownState: Pick<ShutdownState, "problems">;
   readonly imageOrders: ImageOrders;
+  readonly summary: Pick<NodeSummary, "get">;
   /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
   readonly loop: { readonly hasApplied: boolean };
   /** Each returns the sentence for /healthz; undefined = healthy. */
@@ -180,6 +182,11 @@ export class NodeView {
   /** Of its images. */
   get imageOrders(): ImageOrders {
     return this.#options.imageOrders;
+  }
+
+  /** k8s: stats Summary; `isShort`: processor and memory only. Rejects when the runtime does not answer. */
+  summary(isShort: boolean): Promise<JsonObject> {
+    return this.#options.summary.get(isShort);
   }
 
   version(): { readonly version: string } {

@@ -4,21 +4,15 @@ import { messageOf, reasonOf } from "../lib/errors.ts";
 import { holdRemedy, holdText } from "../image/gc/hold-text.ts";
 import type { ImageHold } from "../image/gc/image-holds.ts";
 import type { NodeImage } from "../image/gc/image-keys.ts";
-import { v1Node, type ServerFacts } from "../node/node-api.ts";
-import { json, text, type Answer, type LocalRequest, type Route } from "./answer.ts";
-
-export interface LaterRequest extends LocalRequest<Pick<ServerFacts, "imageOrders" | "node">> {
-  /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
-}
-
-type LaterRoute = Route<Promise<Answer>, LaterRequest>;
+import { v1Node } from "../node/node-api.ts";
+import { json, text, type Answer } from "./answer.ts";
+import type { LaterRequest, LaterRoute } from "./later-route.ts";
 
 const NAME = "name";
 const FORCE = "force";
 const DRY_RUN = "dryRun";
 
-export const LATER_ROUTES: readonly LaterRoute[] = [
+export const IMAGE_ROUTES: readonly LaterRoute[] = [
   {
     listed: "/node",
     path: /^\/node$/,

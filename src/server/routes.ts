@@ -15,9 +15,10 @@ import {
   type Route,
 } from "./answer.ts";
 import { shortenGrace } from "./delete.ts";
-import { LATER_ROUTES } from "./image-routes.ts";
+import { IMAGE_ROUTES } from "./image-routes.ts";
 import { OBJECT_ROUTES } from "./object-routes.ts";
 import { SHUTDOWN_ROUTE } from "./shutdown-route.ts";
+import { STATS_ROUTE } from "./stats-route.ts";
 
 const ROUTES: readonly Route[] = [
   reading("/healthz", health),
@@ -42,6 +43,7 @@ const ROUTES: readonly Route[] = [
   },
   ...OBJECT_ROUTES,
 ];
+const LATER_ROUTES = [...IMAGE_ROUTES, STATS_ROUTE];
 
 export async function respond(request: Request, facts: ServerFacts): Promise<Response> {
   const url = new URL(request.url);

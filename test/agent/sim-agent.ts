@@ -1,5 +1,6 @@
 // One process of the whole agent in a simulated world: every edge is the world's, and dies with the process.
 
+import { FakeUsage } from "../fakes/fake-usage.ts";
 import { noArchives } from "../fakes/fake-image-store.ts";
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
@@ -142,6 +143,7 @@ export class SimAgent {
         runProgram: () => Promise.reject(new Error("no registry needs a program here")),
         cgroups: { facts: CGROUPS, write: () => [], oomKills: () => undefined },
         readings: options.readings,
+        counters: new FakeUsage(),
         cri: overheard(mortal.cri(options.line?.over(runtime) ?? runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),

@@ -1,5 +1,6 @@
 // The whole agent on virtual time with nothing but a broker and a runtime that always obey: for what it says upstream.
 
+import { FakeUsage } from "../fakes/fake-usage.ts";
 import { noArchives } from "../fakes/fake-image-store.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -150,6 +151,7 @@ export class UpstreamBench implements Disposable {
         oomKills: () => undefined,
       },
       readings: new FakeReadings(),
+      counters: new FakeUsage(),
       cri: runtime,
       runtimeEvents: () => runtime.events,
       bringPauseImage: () => Promise.resolve(),

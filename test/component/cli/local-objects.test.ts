@@ -84,6 +84,7 @@ beforeEach(() => {
       trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
       changeHold: () => ({ type: "NotFound" }),
       imageOrders: NO_IMAGES,
+      summary: () => Promise.resolve({}),
       resetTrust: () => undefined,
     },
   });

@@ -81,6 +81,7 @@ beforeEach(() => {
       trust: () => trust,
       changeHold: () => ({ type: "NotFound" }),
       imageOrders: NO_IMAGES,
+      summary: () => Promise.resolve({}),
       resetTrust: () => {
         if (trouble !== undefined) throw new Error(trouble);
         resets += 1;

@@ -43,6 +43,7 @@ export function someFacts(over: Partial<ServerFacts> = {}): ServerFacts {
     beginShutdown: () => NO_SHUTDOWN,
     cancelShutdown: () => NO_SHUTDOWN,
     imageOrders: NO_IMAGES,
+    summary: () => Promise.resolve({}),
     ...over,
   };
 }

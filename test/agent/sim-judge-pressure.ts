@@ -71,6 +71,8 @@ export class PressureJudge {
       ledger.accuse(`${spec.key} begins ${ledger.now - evicted.at} ms after its eviction`);
     // What is there already goes on, with another sandbox if it must.
     if (ledger.sandboxesOf(uid).length > 0 || ledger.containersOf(uid).length > 0) return;
+    // Critical pods start whatever is short.
+    if (spec.critical === true) return;
     const isBestEffort = (spec.cpu ?? 0) === 0;
     for (const [of, since] of this.#since) {
       if (of === "memory" && !isBestEffort) continue;

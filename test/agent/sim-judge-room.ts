@@ -15,11 +15,16 @@ export class RoomJudge {
   }
 
   /** `view`: what the agent wants to run. */
-  onPreempted(uid: string, view: Pick<DesiredState, "pods">): void {
+  onPreempted(uid: string, view: Pick<DesiredState, "pods" | "notAdmitted">): void {
     const ledger = this.#ledger;
     const spec = ledger.spec(uid);
     if (spec === undefined) return;
-    const isOfFile = ledger.ownSources(uid).every((source) => source === "file");
+    // What no file declares any more runs only until a document's pod of its name is ready, and is in no file's way.
+    const refused = view.notAdmitted.map(({ desired }) => desired);
+    const isLeft = [...view.pods, ...refused].some(
+      (pod) => pod.source !== "file" && ledger.spec(pod.uid)?.name === spec.name,
+    );
+    const isOfFile = !isLeft && ledger.ownSources(uid).every((source) => source === "file");
     const waits = (one: SimSpec): boolean =>
       !ledger.containersOf(one.uid).some((container) => ledger.isAlive(container));
     const cause = view.pods

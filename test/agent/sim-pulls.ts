@@ -60,7 +60,7 @@ export class SimLine {
     this.#failures.clear();
   }
 
-  /** Pulls that have begun before go on as they are. */
+  /** Pulls that have begun before are as slow as they are, but come to their end; what has stalled stays so. */
   heal(): void {
     this.#isWell = true;
   }
@@ -131,6 +131,7 @@ export class SimLine {
     const ms = this.#dice.pick([0, 500, 5_000, 60_000, 400_000]);
     if (how === "well") return;
     await clock.sleep(ms, signal);
+    if (this.#isWell && !signal.aborted) return;
     if (how === "stalls") {
       pull.stalledAt = clock.monotonic();
       await aborted(signal);

@@ -12,12 +12,15 @@ export interface CountLogsOptions {
   readonly files: Pick<Files, "info" | "list">;
   readonly podLogsDir: string;
   readonly observed: (uid: PodUID) => ObservedPod | undefined;
+  /** Whether the log of this container (by id) is being rotated, or was a moment ago; absent = none is. */
+  readonly isInHand?: (id: string) => boolean;
 }
 
 const LOG = /^(\d{1,9})\.log/;
 
 /** Directories of pods that neither run here nor were replaced here belong to others, and are left out. */
-export function countLogs({ files, podLogsDir, observed }: CountLogsOptions): readonly PodLogs[] {
+export function countLogs(options: CountLogsOptions): readonly PodLogs[] {
+  const { files, podLogsDir, observed, isInHand = () => false } = options;
   if (files.info(podLogsDir)?.kind !== "directory") return [];
   return directories(files, podLogsDir).flatMap((name) => {
     const identity = parsePodLogDirectory(name);
@@ -34,6 +37,7 @@ export function countLogs({ files, podLogsDir, observed }: CountLogsOptions): re
         directory: `${root}/${container}`,
         instances: pod?.containers.filter((one) => one.name === container) ?? [],
         isReplaced,
+        isInHand,
       }),
     );
     return [{ pod: title, containers }];
@@ -51,6 +55,7 @@ interface Place extends Omit<LogPlace, "id" | "log"> {
   /** Highest attempt first. */
   readonly instances: readonly ObservedContainer[];
   readonly isReplaced: boolean;
+  readonly isInHand: (id: string) => boolean;
 }
 
 function logsOf(entries: readonly FileInfo[], place: Place): ContainerLogs {
@@ -61,7 +66,7 @@ function logsOf(entries: readonly FileInfo[], place: Place): ContainerLogs {
 
 function logsOfAttempt(
   entries: readonly FileInfo[],
-  { instances, isReplaced, pod, container, directory }: Place,
+  { instances, isReplaced, isInHand, pod, container, directory }: Place,
   attempt: number,
 ): readonly CountedLog[] {
   const log = `${attempt}.log`;
@@ -83,6 +88,9 @@ function logsOfAttempt(
   if (newest === undefined || !isLive) return all;
   const isRunning = instance?.state === "Running" && newest.path === `${directory}/${log}`;
   const own = isRunning ? { place: { id: instance.id, pod, container, directory, log } } : {};
-  // Where a rotation was interrupted, the runtime still writes to the newest rotated one.
-  return [...all.slice(0, -1), { ...newest, isWritten: true, ...own }];
+  // Where a rotation was interrupted, the runtime still writes to the newest rotated one; it also does so for a moment after
+  // it has opened the new log.
+  const written = instance !== undefined && isInHand(instance.id) ? 2 : 1;
+  const late = all.slice(-written, -1).map((one) => ({ ...one, isWritten: true }));
+  return [...all.slice(0, -written), ...late, { ...newest, isWritten: true, ...own }];
 }

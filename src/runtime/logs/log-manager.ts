@@ -30,6 +30,8 @@ export interface LogManagerOptions extends Pick<
 }
 
 const SOONEST_MS = 1000;
+/** So long after it has opened the new log the runtime may write to the old one: what it had in hand. */
+const LATE_MS = 1000;
 /** Logs of containers that came and went between two looks are counted then. */
 const COUNT_MS = 600_000;
 const BACKOFF = { initial: 10_000, max: 300_000, resetAfter: 600_000 };
@@ -126,6 +128,7 @@ export class LogManager {
         if (!signal.aborted) await work();
       })
       .catch((error: unknown) => this.#failed(place, error, signal))
+      .then(() => this.#options.clock.sleep(LATE_MS, signal))
       .finally(() => this.#inHand.delete(id));
     this.#inHand.set(id, done);
   }
@@ -141,7 +144,8 @@ export class LogManager {
 
   #keepLimits(signal: AbortSignal): void {
     const { clock, files, limits, log, observed, podLogsDir } = this.#options;
-    const count = { files, podLogsDir, observed: (uid: PodUID) => observed().get(uid) };
+    const isInHand = (id: string): boolean => this.#inHand.has(id);
+    const count = { files, podLogsDir, observed: (uid: PodUID) => observed().get(uid), isInHand };
     try {
       this.#restoreEnded();
       const counted = countLogs(count);

@@ -136,7 +136,13 @@ ensure_system() {
   has mosquitto_pub || missing+=(mosquitto-clients)
   has iptables || missing+=(iptables)
   has ip || missing+=(iproute2)
-  [ "$1" != test ] || has docker-registry || missing+=(docker-registry)
+  if [ "$1" = test ]; then
+    has docker-registry || missing+=(docker-registry)
+    # For systemd-logind on a bus of its own.
+    has dbus-daemon || missing+=(dbus-daemon)
+    { has busctl && has systemd-inhibit; } || missing+=(systemd)
+    /usr/bin/python3 -c 'import dbusmock' 2>/dev/null || missing+=(python3-dbusmock)
+  fi
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
   ensure_busybox
 }

@@ -14,6 +14,7 @@ import type { DiskFacts, MachineFacts, NodeAddress } from "./host/machine.ts";
 import type { RunHelper } from "./host/helper-process.ts";
 import type { RunProgram } from "./host/run-program.ts";
 import type { ResourceReadings } from "./host/resource-readings.ts";
+import type { Logind } from "./host/logind/logind.ts";
 import type { UsageReadings } from "./host/usage/usage-readings.ts";
 import type { Mounts } from "./host/mounts.ts";
 import type { Download } from "./host/http/download-edge.ts";
@@ -41,6 +42,8 @@ export interface Edges {
   readonly readings: ResourceReadings;
   /** What processes, pods and interfaces have used. */
   readonly counters: UsageReadings;
+  /** systemd-logind, where it is. */
+  readonly logind: Logind;
   readonly cri: CriClient;
   /** How far pulls are, and keeping what has arrived. */
   readonly pulls: PullEdge;

@@ -22,8 +22,9 @@ import { IdleMemory } from "../node/idle-memory.ts";
 import { NodeAddresses, nodeInfo } from "../node/node-facts.ts";
 import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
 import { NotAdmitted } from "../node/not-admitted.ts";
-import { NodeShutdown } from "../node/shutdown.ts";
-import { ShutdownState } from "../node/shutdown-state.ts";
+import { NodeShutdown } from "../node/shutdown/node-shutdown.ts";
+import { ShutdownInhibitor } from "../node/shutdown/shutdown-inhibitor.ts";
+import { ShutdownState } from "../node/shutdown/shutdown-state.ts";
 import { Redactor } from "../node/redact.ts";
 import { SystemOom } from "../node/system-oom.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
@@ -280,6 +281,7 @@ export class Agent {
       eviction,
       logs,
       shuttingDown,
+      new ShutdownInhibitor({ ...node, shutdown: shuttingDown }),
       claims,
       board,
       new SystemOom({ edges, nodeName, record }),

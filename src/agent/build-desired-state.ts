@@ -5,7 +5,7 @@ import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/pull-results.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { nodeIdentity, nodeInfo, type NodeFactsOptions } from "../node/node-facts.ts";
-import type { ShutdownState } from "../node/shutdown-state.ts";
+import type { ShutdownState } from "../node/shutdown/shutdown-state.ts";
 import { admissionRanks, takesNoRoom, type Pods } from "../podworkers/pods.ts";
 import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";

@@ -11,7 +11,7 @@ import { NodeObserver } from "../eviction/observe-node.ts";
 import type { PressureCondition } from "../eviction/signals.ts";
 import { SpaceReserve } from "../eviction/space-reserve.ts";
 import type { FieldError } from "../lib/result.ts";
-import type { ShutdownState } from "../node/shutdown-state.ts";
+import type { ShutdownState } from "../node/shutdown/shutdown-state.ts";
 import { Latest } from "../lib/mailbox.ts";
 import type { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import type { PodWorkers } from "../podworkers/pod-workers.ts";

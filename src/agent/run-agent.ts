@@ -28,6 +28,7 @@ import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
 import { protectFromOom } from "../host/oom/oom-score.ts";
 import { realReadings } from "../host/resource-readings.ts";
+import { systemdLogind } from "../host/logind/logind.ts";
 import { realUsage } from "../host/usage/usage-readings.ts";
 import { realFiles } from "../host/real-files.ts";
 import { readRootKeys } from "../host/root-keys.ts";
@@ -120,6 +121,7 @@ async function live(
     cgroups: realCgroups(),
     readings: realReadings(),
     counters: realUsage(),
+    logind: systemdLogind({ clock, runProgram: runPrograms(clock) }),
     cri,
     pulls: containerdPulls({ channel: images, clock, sha256 }),
     runtimeEvents: (runtime) =>

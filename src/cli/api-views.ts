@@ -1,6 +1,6 @@
 // What the local API answers, as far as this command reads it; every other field passes through unchanged.
 
-import type { ShutdownView } from "../node/shutdown.ts";
+import type { ShutdownView } from "../node/shutdown/node-shutdown.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventContent, EventObject, RecordedEvent } from "../api/v1/events.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";

@@ -1,7 +1,7 @@
 // Performs: requests to the running agent over its unix socket; every failure is a sentence with a remedy.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { ShutdownView } from "../node/shutdown.ts";
+import type { ShutdownView } from "../node/shutdown/node-shutdown.ts";
 import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";

@@ -1,7 +1,7 @@
 // Performs: `agent shutdown`: has the agent stop all pods before the machine goes off, and waits until they are gone.
 
 import { formatDuration } from "../api/resource/duration.ts";
-import type { ShutdownView } from "../node/shutdown.ts";
+import type { ShutdownView } from "../node/shutdown/node-shutdown.ts";
 import { CliError, UsageError } from "./exit-codes.ts";
 import { printable } from "./terminal-text.ts";
 import type { VerbCall } from "./define-verb.ts";

@@ -28,7 +28,7 @@ const PERIOD_OF_PRIORITY = objectType("ShutdownGracePeriodByPodPriority", {
 export const SHUTDOWN = {
   shutdownGracePeriod: fieldOf(period)({
     about:
-      "Longest time that all pods together get to end at agent shutdown, critical pods last; 0s is no limit but the pods' own.",
+      "Longest time that all pods together get to end at a shutdown, critical pods last; a shutdown by systemd-logind waits for it. 0s is no limit but the pods' own at agent shutdown, and no wait by logind.",
     default: 0,
     keep: true,
   }),

@@ -86,7 +86,8 @@ function tooLate({ path, timeoutMs }: ProgramCall): AgentError {
 }
 
 /** Also what a program that has ended by itself has left running. */
-function killGroup(pid: number): void {
+/** The process group of a program that was started `detached`. */
+export function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {

@@ -1,5 +1,6 @@
 // One process of the whole agent in a simulated world: every edge is the world's, and dies with the process.
 
+import { FakeLogind } from "../fakes/fake-logind.ts";
 import { FakeUsage } from "../fakes/fake-usage.ts";
 import { noArchives } from "../fakes/fake-image-store.ts";
 import { join } from "node:path";
@@ -144,6 +145,7 @@ export class SimAgent {
         cgroups: { facts: CGROUPS, write: () => [], oomKills: () => undefined },
         readings: options.readings,
         counters: new FakeUsage(),
+        logind: new FakeLogind(),
         cri: overheard(mortal.cri(options.line?.over(runtime) ?? runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),

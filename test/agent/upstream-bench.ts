@@ -1,5 +1,6 @@
 // The whole agent on virtual time with nothing but a broker and a runtime that always obey: for what it says upstream.
 
+import { FakeLogind } from "../fakes/fake-logind.ts";
 import { FakeUsage } from "../fakes/fake-usage.ts";
 import { noArchives } from "../fakes/fake-image-store.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -152,6 +153,7 @@ export class UpstreamBench implements Disposable {
       },
       readings: new FakeReadings(),
       counters: new FakeUsage(),
+      logind: new FakeLogind(),
       cri: runtime,
       runtimeEvents: () => runtime.events,
       bringPauseImage: () => Promise.resolve(),

@@ -112,7 +112,12 @@ export class AgentProcess {
       temp: this.#temp,
       logFile: this.paths.log,
       cwd: "/",
-      env: { PATH: process.env["PATH"] ?? "", ...this.#env },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        // No test delays a shutdown of the machine it runs on.
+        DBUS_SYSTEM_BUS_ADDRESS: "unix:path=/nonexistent/bus",
+        ...this.#env,
+      },
     });
   }
 

@@ -4,8 +4,11 @@ import { describe, expect, test } from "bun:test";
 import type { Removal } from "../../../src/api/pod/desired-pod.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { NodeShutdown, type NodeShutdownOptions } from "../../../src/node/shutdown.ts";
-import { ShutdownState } from "../../../src/node/shutdown-state.ts";
+import {
+  NodeShutdown,
+  type NodeShutdownOptions,
+} from "../../../src/node/shutdown/node-shutdown.ts";
+import { ShutdownState } from "../../../src/node/shutdown/shutdown-state.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

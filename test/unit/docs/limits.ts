@@ -394,6 +394,7 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
 
 /** Constants `MAX_…` that need no row of their own, and why. */
 export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
+  "what the system's own programs say": ["host/logind/logind.ts MAX_BYTES"],
   "between two looks, not a bound of input": ["image/archive/bring-archive.ts MAX_LOOK_MS"],
   "a rule for the value of a field, in a file or document that is bounded as a whole": [
     "api/pod/pod-annotations.ts MAX_BACKOFF_MS",

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ShutdownConfig } from "../../../src/config/shutdown-config.ts";
-import { graceIn, groupOf, shutdownGroups } from "../../../src/node/shutdown-groups.ts";
+import { graceIn, groupOf, shutdownGroups } from "../../../src/node/shutdown/shutdown-groups.ts";
 
 const CRITICAL = 2_000_000_000;
 

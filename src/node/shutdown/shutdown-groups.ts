@@ -1,6 +1,6 @@
 // In which order pods end when the node shuts down, and how long each gets. kubelet: nodeshutdown, groupByPriority
 
-import type { ShutdownConfig } from "../config/shutdown-config.ts";
+import type { ShutdownConfig } from "../../config/shutdown-config.ts";
 
 /** kubelet: scheduling.SystemCriticalPriority */
 const CRITICAL = 2_000_000_000;

@@ -1,17 +1,17 @@
 // Performs: ends all pods before the machine goes off, group by group, and lets none start meanwhile. Only an order begins
 // it: a signal to the agent stops no pod. kubelet: nodeshutdown manager
 
-import type { Removal } from "../api/pod/desired-pod.ts";
-import { normal, type RecordEvent } from "../api/v1/events.ts";
-import type { PodUID } from "../api/v1/pod.ts";
-import { priorityOf } from "../api/resource/priority.ts";
-import type { AgentConfig } from "../config/config.ts";
-import type { Edges } from "../edges.ts";
-import { compareText } from "../lib/compare.ts";
-import { messageOf } from "../lib/errors.ts";
-import { LatestBox } from "../lib/mailbox.ts";
-import { nameOf, removalOf } from "../podworkers/plan-workers.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { Removal } from "../../api/pod/desired-pod.ts";
+import { normal, type RecordEvent } from "../../api/v1/events.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
+import { priorityOf } from "../../api/resource/priority.ts";
+import type { AgentConfig } from "../../config/config.ts";
+import type { Edges } from "../../edges.ts";
+import { compareText } from "../../lib/compare.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { LatestBox } from "../../lib/mailbox.ts";
+import { nameOf, removalOf } from "../../podworkers/plan-workers.ts";
+import type { Pods } from "../../podworkers/pods.ts";
 import { graceIn, groupOf, type ShutdownGroup, shutdownGroups } from "./shutdown-groups.ts";
 import type { ShutdownState } from "./shutdown-state.ts";
 

@@ -1,11 +1,11 @@
 // Performs: keeps that the node shuts down, and which pods were stopped for that, from before the first stop. It outlives the
 // process, so that the next one goes on with it, and ends with the boot.
 
-import type { Edges } from "../edges.ts";
-import type { PodUID } from "../api/v1/pod.ts";
-import { messageOf } from "../lib/errors.ts";
-import { isJsonObject, parseJson } from "../lib/json.ts";
-import type { FieldError } from "../lib/result.ts";
+import type { Edges } from "../../edges.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { isJsonObject, parseJson } from "../../lib/json.ts";
+import type { FieldError } from "../../lib/result.ts";
 
 /** kubelet: nodeShutdownReason, nodeShutdownMessage */
 const STOPPED: FieldError = {

@@ -196,8 +196,9 @@ export class WorkerRegistry {
 }
 
 /**
- * Ranks pods when there is not room for all: a pod that runs is not evicted for a new one of the same kind of source. What is
- * being removed has no claim to its place, and a pod of a file inherits none from a document. As the runtime is now.
+ * Ranks pods when there is not room for all: a pod that runs, or is about to, is not evicted for a new one of the same kind
+ * of source. What is being removed has no claim to its place, and a pod of a file inherits none from a document. As the
+ * runtime is now.
  */
 export function admissionRanks(
   { cache, workers }: Pick<Pods, "cache" | "workers">,
@@ -218,7 +219,11 @@ export function admissionRanks(
         (why.get(other.uid) ?? "Replaced") === "Replaced" &&
         counts(other, source),
     );
-    return hasOlder ? 1 : 2;
+    // Admitted, although the runtime shows nothing of it yet.
+    const worker = workers.get(uid);
+    const known = worker?.removal === undefined ? worker?.desired?.source : undefined;
+    const isAdmitted = known !== undefined && (!isStatic(source) || isStatic(known));
+    return hasOlder || (isAdmitted && !why.has(uid)) ? 1 : 2;
   };
 }
 

@@ -18,7 +18,8 @@ export class RoomJudge {
   onPreempted(uid: string, view: Pick<DesiredState, "pods" | "notAdmitted">): void {
     const ledger = this.#ledger;
     const spec = ledger.spec(uid);
-    if (spec === undefined) return;
+    // One of which nothing is there yet costs nobody anything: it begins when there is room.
+    if (spec === undefined || ledger.sandboxesOf(uid).length === 0) return;
     // What no file declares any more runs only until a document's pod of its name is ready, and is in no file's way.
     const refused = view.notAdmitted.map(({ desired }) => desired);
     const isLeft = [...view.pods, ...refused].some(

@@ -39,7 +39,10 @@ export interface ShutdownRefusals {
   refusal(uid: PodUID): FieldError | undefined;
 }
 
-/** Lower ranks are admitted first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
+/**
+ * Lower ranks are admitted first. 0 = the pod runs; 1 = an older spec of its name runs, or it was admitted and is about to
+ * start; 2 = neither.
+ */
 export type AdmissionRank = 0 | 1 | 2;
 
 interface Admitted {
@@ -92,16 +95,27 @@ function admitInOrder(
   { options, admitted }: { readonly options: AdmissionOptions; readonly admitted: Admitted },
 ): void {
   oneByOne(inOrder, first, { options, admitted });
-  const { refusals, held } = admitted;
-  const staying = new Set([
-    ...held,
-    ...[...first, ...inOrder].filter((pod) => !refusals.has(pod)).map(({ pod }) => podName(pod)),
-  ]);
-  // The replacement of a pod waits for the pod of its name anyway; a pod of another name has to be refused here.
-  const leaving = options.occupants.filter(({ pod }) => !staying.has(podName(pod)));
+  const { refusals } = admitted;
+  const { occupants, isOver, admissionRank } = options;
+  const all = [...first, ...inOrder];
+  const stays = new Set(all.filter((pod) => !refusals.has(pod)).map(({ uid }) => uid));
+  // Two pods that exchange their ports would wait for each other.
+  const waiting = new Set<string>();
   for (const pod of inOrder) {
-    const taken = refusals.has(pod) ? undefined : portConflict(pod.pod, leaving);
-    if (taken !== undefined) hold(pod, portTaken(taken), admitted);
+    if (refusals.has(pod) || admissionRank(pod) === 0) continue;
+    // The replacement of a pod waits for the pod of its name anyway; a pod of another name has to be refused here.
+    const others = occupants.filter(
+      (one) =>
+        podName(one.pod) !== podName(pod.pod) &&
+        !stays.has(one.uid) &&
+        !isOver(one.uid) &&
+        !waiting.has(podName(one.pod)),
+    );
+    const taken = portConflict(pod.pod, others);
+    if (taken === undefined) continue;
+    hold(pod, portTaken(taken), admitted);
+    stays.delete(pod.uid);
+    waiting.add(podName(pod.pod));
   }
 }
 

@@ -262,6 +262,62 @@ describe("admission", () => {
     expect(state.pods.map(({ uid }) => uid)).toEqual(["b"]);
   });
 
+  describe("a host port", () => {
+    const at = (name: string, uid: string, hostPort?: number): DesiredPod => {
+      const ports =
+        hostPort === undefined ? [] : [{ containerPort: 80, hostPort, protocol: "TCP" as const }];
+      return aDesiredPod(aPod({ containers: [aContainer("a", { ports })] }, { name, uid }));
+    };
+    const judge = (
+      wanted: readonly DesiredPod[],
+      occupants: readonly DesiredPod[],
+      ranks: Readonly<Record<string, AdmissionRank>> = {},
+    ) => {
+      const admissionRank = ({ uid }: DesiredPod): AdmissionRank => ranks[uid] ?? 2;
+      const options = { ...NODE, occupants, admissionRank };
+      const { pods, rejected } = mergeSnapshots([snapshot("file", ...wanted)], options);
+      return {
+        pods: pods.map(({ uid }) => uid),
+        refused: rejected.map(({ name, code }) => `${name} ${code}`),
+      };
+    };
+
+    test("stays with the pod that was admitted, although nothing of it is there yet", () => {
+      const early = at("web", "web-1", 80);
+      expect(judge([at("db", "db-1", 80), early], [early], { "web-1": 1 })).toEqual({
+        pods: ["web-1"],
+        refused: ["db HostPortConflict"],
+      });
+    });
+
+    test("is taken until the pod that is being replaced is gone", () => {
+      const wanted = [at("db", "db-2"), at("web", "web-1", 80)];
+      expect(judge(wanted, [at("db", "db-1", 80)], { "db-2": 1 })).toEqual({
+        pods: ["db-2"],
+        refused: ["web HostPortConflict"],
+      });
+      expect(judge(wanted, []).pods).toEqual(["db-2", "web-1"]);
+    });
+
+    test("is taken by what runs on because its replacement is refused", () => {
+      const wanted = [at("db", "db-2", 90), at("other", "other-1", 90), at("web", "web-1", 80)];
+      const ranks = { "other-1": 0, "db-2": 1 } as const;
+      expect(judge(wanted, [at("db", "db-1", 80), at("other", "other-1", 90)], ranks)).toEqual({
+        pods: ["other-1"],
+        refused: ["db HostPortConflict", "web HostPortConflict"],
+      });
+    });
+
+    test("can be exchanged between two pods: one of them goes first", () => {
+      const wanted = [at("a", "a-2", 90), at("b", "b-2", 80)];
+      const occupants = [at("a", "a-1", 80), at("b", "b-1", 90)];
+      expect(judge(wanted, occupants, { "a-2": 1, "b-2": 1 })).toEqual({
+        pods: ["b-2"],
+        refused: ["a HostPortConflict"],
+      });
+    });
+  });
+
   test("never lets in more than there is room for", () => {
     const anyPods = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 8 });
     fc.assert(

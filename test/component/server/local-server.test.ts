@@ -166,7 +166,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /events, /version, /trust, /trust/reset, /shutdown, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims, /node, /images, /images/pull, /images/prune\n",
+      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /events, /version, /trust, /trust/reset, /shutdown, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims, /node, /images, /images/pull, /images/prune, /stats/summary\n",
     ]);
   });
 

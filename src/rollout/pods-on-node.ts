@@ -7,7 +7,7 @@ import type { ImageLedger } from "../image/pull-results.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import { nameOf } from "../podworkers/plan-workers.ts";
-import type { WorkerRegistry } from "../podworkers/pods.ts";
+import { STOPPING, type WorkerRegistry } from "../podworkers/pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
@@ -19,7 +19,7 @@ export interface PodsOnNodeOptions {
   /** Keyed digests: containers carry them where anyone can read them. */
   readonly secrets: { configDigest(text: string): string };
   readonly pods: {
-    readonly workers: Pick<WorkerRegistry, "all" | "isPulling">;
+    readonly workers: Pick<WorkerRegistry, "all" | "isPulling" | "pending">;
     readonly statuses: Pick<StatusManager, "status">;
     readonly cache: Pick<PodCache, "get" | "all">;
   };
@@ -64,7 +64,7 @@ export class PodsOnNode {
 
   /** How the pod does, as of the last look. */
   progressOf(desired: DesiredPod): PodProgress {
-    const { images } = this.#options;
+    const { images, pods } = this.#options;
     const { uid, pod } = desired;
     const fatal = images.fatal(uid);
     const refusal = this.#options.refusalOf?.(uid);
@@ -75,6 +75,7 @@ export class PodsOnNode {
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: freshness.reads ? 1 : 0,
       misses: freshness.type === "Unusable",
+      othersStop: pods.workers.pending(uid)?.reason === STOPPING.reason,
       ...(refusal === undefined
         ? {}
         : { refusal: { reason: refusal.code, message: refusal.message } }),

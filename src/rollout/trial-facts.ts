@@ -40,6 +40,8 @@ export interface TrialFacts {
   readonly refusal?: Failure;
   /** It is meant to finish: it is good when it has succeeded. */
   readonly isMeantToFinish: boolean;
+  /** The pod that it replaces, or one in its way, is still stopping: that time is not its own; absent = none is. */
+  readonly othersStop?: boolean;
   /** Its predecessor stops before its images are here, so nothing runs meanwhile; absent = no. */
   readonly stopsFirst?: boolean;
   /** While it pulls: whether the registry answers at all. */
@@ -70,6 +72,7 @@ export type PodProgress = Pick<
   | "fatal"
   | "hold"
   | "orderedRestarts"
+  | "othersStop"
   | "misses"
 > & {
   /** When `fatal` was found. */

@@ -88,8 +88,9 @@ function hasStarted(health: TrialHealth | undefined): boolean {
 }
 
 function countsNow(started: boolean, facts: TrialFacts): boolean {
-  const { health, registryAnswers, hold, stopsFirst, misses = false } = facts;
+  const { health, registryAnswers, hold, stopsFirst, othersStop, misses = false } = facts;
   if (started) return !isAtWork(facts);
+  if (othersStop === true) return false;
   if (hold !== undefined || health?.reason === "DependencyNotReady") return false;
   // Not started yet: only a missing object counts.
   if (health === undefined) return misses;

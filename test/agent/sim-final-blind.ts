@@ -2,7 +2,7 @@
 // missing.
 
 import { wrongPods } from "./sim-final-pods.ts";
-import { restartsMs } from "./sim-final-scenes.ts";
+import { isOfItsSource, restartsMs } from "./sim-final-scenes.ts";
 import { instances, type Instance } from "./sim-instances.ts";
 import { OBJECTS, type ObjectName } from "./sim-objects.ts";
 import { refsOf, requiredBy } from "./sim-rendering.ts";
@@ -32,7 +32,7 @@ export async function startsBlind(world: SimWorld): Promise<string | undefined> 
     (name) => !authority.wants.has(name) && rollouts.effective(name) !== undefined,
   );
   if (lingers) return undefined;
-  const before = instances(world);
+  const before = instances(world, (spec) => isOfItsSource(world, spec));
   world.process.kill();
   await clock.settle();
   // With it the last good copies go, which would speak for the files.
@@ -69,6 +69,8 @@ async function isAskedFor(world: SimWorld, { spec, object }: Found): Promise<voi
   const version = Number(spec.key.split("-")[1]);
   const versions = NAMES.map((name) => (name === spec.name ? version : 0));
   const objects = OBJECTS.map(({ name }) => name).filter((name) => name !== object);
+  // With the database goes what counts instead of a file with a fault.
+  await world.mend();
   await world.perform({ type: "Delete", name: spec.name, how: "delete", pause: GONE_MS });
   await world.perform({ type: "Publish", versions, objects, pause: 0 });
   world.objects.provide();

@@ -216,12 +216,7 @@ async function losesKey(world: SimWorld): Promise<string | undefined> {
   // With the key the copies are lost to which updates were taken back: what runs goes on, but is no longer shown.
   if (NAMES.some((name) => world.rollouts.isOpen(name))) return undefined;
   const { clock } = world.machine;
-  // The word of the source that is written on a pod ends it, also if another one asks for it by now.
-  const before = instances(world, (spec) => {
-    const [sandbox] = world.judge.ledger.sandboxesOf(spec.uid);
-    const source = world.readerOf(spec) === "file" ? "file" : "mqtt:node";
-    return sandbox?.config.annotations[ANNOTATION.source] === source;
-  });
+  const before = instances(world, (spec) => isOfItsSource(world, spec));
   world.objects.perform({ type: "SpoilObject", object: "cred", how: "value" });
   await clock.advance(SHOWN_MS);
   await world.process.restart("key");
@@ -279,6 +274,13 @@ function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): str
   return says
     ? undefined
     : `${spec.key} does not report that ${object} is missing: ${JSON.stringify(waiting)}`;
+}
+
+/** Without the database the source that is written on a pod has the say, also if another one asks for it by now. */
+export function isOfItsSource(world: SimWorld, spec: SimSpec): boolean {
+  const [sandbox] = world.judge.ledger.sandboxesOf(spec.uid);
+  const source = world.readerOf(spec) === "file" ? "file" : "mqtt:node";
+  return sandbox?.config.annotations[ANNOTATION.source] === source;
 }
 
 /** It begins at once, and nothing ends it. */

@@ -41,6 +41,7 @@ class Node {
             this.deletedAt === undefined ? { desired } : { desired, deletedAt: this.deletedAt },
           ),
         isPulling: () => false,
+        pending: () => undefined,
       },
       statuses: { status: () => this.status },
       cache: {

@@ -189,6 +189,7 @@ export class SimAuthor {
       this.#rewrite(name, { want: null }, "rename");
     }
     this.#broken.clear();
+    this.#wasAway = false;
     await this.#straightenObjects(patiently);
   }
 

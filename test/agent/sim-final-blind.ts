@@ -26,12 +26,8 @@ export async function startsBlind(world: SimWorld): Promise<string | undefined> 
   await isAskedFor(world, found);
   const wrong = wrongPods(world);
   if (wrong !== undefined) return wrong;
-  // What lingers is remembered in the database that is about to be lost.
-  const { authority, rollouts } = world;
-  const lingers = NAMES.some(
-    (name) => !authority.wants.has(name) && rollouts.effective(name) !== undefined,
-  );
-  if (lingers) return undefined;
+  // What lingers, or was taken back, is remembered in the database that is about to be lost.
+  if (NAMES.some((name) => world.rollouts.isOpen(name))) return undefined;
   const before = instances(world, (spec) => isOfItsSource(world, spec));
   world.process.kill();
   await clock.settle();

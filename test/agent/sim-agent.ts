@@ -200,9 +200,10 @@ export class SimAgent {
     return this.#agent.facts;
   }
 
-  /** What it shows, without the pods that are not admitted: those have no life yet. */
+  /** What it shows, without the pods that are not admitted and have no life yet. */
   shown(): ReturnType<Agent["facts"]["pods"]> {
     const refused = new Set(this.desired.notAdmitted.map(({ desired }) => desired.uid));
+    for (const { desired } of this.pods()) refused.delete(desired.uid);
     return this.facts.pods().filter(({ pod }) => !refused.has(pod.metadata.uid));
   }
 

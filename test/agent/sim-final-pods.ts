@@ -175,8 +175,10 @@ export async function wrongGarbage(world: SimWorld): Promise<string | undefined>
   });
   const looks = world.desired().map(({ uid }) => reader.inspectPod(uid, undefined));
   await clock.advance(1_000);
+  const waiting = new Set(world.desired().flatMap((one) => (waits(world, one) ? [one.uid] : [])));
   for (const pod of await Promise.all(looks)) {
-    if (pod === undefined) continue;
+    // Where nothing may start, nothing is in the way of it.
+    if (pod === undefined || waiting.has(pod.uid)) continue;
     const { containers, sandboxes } = planGarbage({ ...pod, observedAt: 0 });
     const garbage = [...containers.map(({ id }) => id), ...sandboxes];
     if (garbage.length > 0) return `garbage of ${pod.name} stays: ${garbage.join()}`;

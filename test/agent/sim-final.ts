@@ -45,6 +45,8 @@ const RELIST_MS = 66_000;
 /** The longest of sim-specs. */
 const GRACE_MS = 40_000;
 const DEADLINE_MS = 450_000;
+/** Every ten minutes, give or take. */
+const SWEEP_MS = 13 * 60_000;
 
 /** Lets the world recover, then idle; the first thing that is wrong. */
 export async function verdict(world: SimWorld): Promise<string | undefined> {
@@ -144,8 +146,11 @@ async function lingers(world: SimWorld): Promise<string | undefined> {
   await beginsToReplace(world, agent);
   world.judge.say("nothing is wanted");
   const before = new Set(world.desired().map(({ uid }) => uid));
+  const refused = world.refused();
   world.dropAll();
   await world.machine.clock.advance(GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);
+  // Logs of a pod that had to go stay as long as it is wanted; then only the sweep finds them.
+  if (refused.length > 0) await world.machine.clock.advance(SWEEP_MS);
   const wrong =
     wrongPods(world) ??
     wrongBooks(world, agent) ??
@@ -174,8 +179,11 @@ async function idles(
   };
   await clock.advance(IDLE_MS);
   if (world.agent !== agent) return "the agent was replaced while nothing happens";
-  // What waits for a claim in vain is tried again and again, and says so.
+  // What waits for a claim in vain is tried again and again, and says so; so is the old pod that goes on for one that waits.
   if (world.desired().some((spec) => lacksClaim(world, spec))) return undefined;
+  const wanted = new Set(world.desired().map(({ uid }) => uid));
+  const others = agent.pods().filter(({ desired }) => !wanted.has(desired.uid));
+  if (others.some(({ desired }) => lacksObject(agent, desired.uid))) return undefined;
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
   const isLate =
     said.includes(TOPIC.event) || JSON.stringify(agent.store.images.all()) !== before.images;
@@ -197,6 +205,12 @@ async function idles(
   }
   const lists = calls.filter(({ call }) => call.startsWith("list")).length;
   return lists > 24 ? `${lists} lists while nothing happens` : undefined;
+}
+
+function lacksObject(agent: SimAgent, uid: string): boolean {
+  const shown = agent.facts.pods().find(({ pod }) => pod.metadata.uid === uid);
+  const all = shown?.status.containerStatuses ?? [];
+  return all.some(({ state }) => state.waiting?.reason === "CreateContainerConfigError");
 }
 
 function isProbe(call: CallName, args: readonly unknown[]): boolean {

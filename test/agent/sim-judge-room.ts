@@ -9,6 +9,8 @@ import type { SimSpec } from "./sim-specs.ts";
 
 export class RoomJudge {
   readonly #ledger: Ledger;
+  /** UIDs of pods that were there when the database was lost: they hold their places, and nobody knows which. */
+  readonly #unknown = new Set<string>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -38,10 +40,18 @@ export class RoomJudge {
     if (cause === undefined) ledger.accuse(`${spec.key} makes room, and no pod before it needs it`);
   }
 
+  onLostDatabase(): void {
+    for (const sandbox of this.#ledger.runtime.sandboxes.values()) {
+      const uid = uidOf(sandbox);
+      if (uid !== undefined) this.#unknown.add(uid);
+    }
+  }
+
   onStarted(container: FakeContainer): void {
     const ledger = this.#ledger;
     const spec = ledger.spec(uidOf(container));
     if (spec === undefined || ledger.startedBy.get(container.id) !== ledger.process) return;
+    if (this.#unknown.has(spec.uid)) return;
     // What an earlier process left without its spec holds a place that this one cannot know.
     const preempted = ledger.agent?.store.removals.all().filter(({ why }) => why === "Preempted");
     const pods = ledger.agent?.pods().map(({ desired }) => desired.uid) ?? [];

@@ -184,10 +184,11 @@ export class StartJudge {
     const { end } = record;
     record.end = undefined;
     if (end === undefined || end.sandboxId !== container.sandboxId) return;
-    if (end.at - record.restartedAt > RESET_MS) record.chain = 0;
-    const { chain } = record;
-    const delay = chain === 0 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** (chain - 1));
     const after = now - end.at;
+    // While the runtime is away an end is seen late, and its time looks longer than it was.
+    const seenAt = after < delayOf(record) ? now : now - delayOf(record);
+    if (Math.max(end.at, seenAt) - record.restartedAt > RESET_MS) record.chain = 0;
+    const delay = delayOf(record);
     const name = this.#ledger.nameOf(container);
     if (after < delay)
       this.#ledger.accuse(`${name} starts ${after} ms after its end, not ${delay}`);
@@ -209,4 +210,8 @@ export class StartJudge {
     this.#records.set(key, record);
     return record;
   }
+}
+
+function delayOf({ chain }: Record): number {
+  return chain === 0 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** (chain - 1));
 }

@@ -129,6 +129,7 @@ export class SimJudge {
 
   /** The rows are gone with their database. */
   onLostDatabase(): void {
+    this.#room.onLostDatabase();
     this.ledger.leaving.clear();
     this.ledger.evicted.clear();
     this.pressure.onLostDatabase();

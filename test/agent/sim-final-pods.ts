@@ -11,6 +11,7 @@ import { NO_TERMINATION_FILES } from "../fakes/plain-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { podEnd, wrongContainer } from "./sim-final-container.ts";
 import { wrongKills } from "./sim-final-kills.ts";
+import { fitTogether } from "./sim-room.ts";
 import type { SimVolume } from "./sim-reads.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -50,6 +51,7 @@ function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
   if (lacksClaim(world, spec) && running.length === 0) return undefined;
   if (world.agent?.failureOf(spec.uid) !== undefined)
     return isDown ? undefined : `${spec.key} has failed and is still there`;
+  if (isDown && goesOnInItsWay(world, spec)) return undefined;
   if (sandbox === undefined) return `${spec.key} has no sandbox`;
   if (sandboxes.some((one) => one !== sandbox && one.ready))
     return `${spec.key} has two sandboxes that are ready`;
@@ -78,6 +80,18 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
   const { phase, conditions = [] } = shown?.status ?? {};
   if (dependsOn.state === "Running") return phase !== "Running" && phase !== "Succeeded";
   return !conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+/** The old pod of a name whose successor waits takes the room of this one. */
+function goesOnInItsWay(world: SimWorld, spec: SimSpec): boolean {
+  const { ledger } = world.judge;
+  const waiting = world.desired().filter((one) => waits(world, one));
+  const old = world.machine.runtime
+    .running()
+    .flatMap((one) => ledger.spec(uidOf(one.config)) ?? []);
+  return waiting.some(({ name, uid }) =>
+    old.some((one) => one.name === name && one.uid !== uid && !fitTogether(one, spec)),
+  );
 }
 
 /** A document's pod does not get the data of files. */

@@ -76,6 +76,8 @@ async function edits(
   if (late !== undefined) return late;
   await clock.advance(restartsMs(world));
   for (const [key, { id, attempt, spec, own }] of before) {
+    // Its time on the node may end meanwhile.
+    if (world.agent?.failureOf(spec.uid) !== undefined) continue;
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
     const restarts = follows.has(key) ? 1 : 0;

@@ -5,6 +5,7 @@ import { UPDATE_CONDITIONS } from "../../src/api/pod/update-condition.ts";
 import type { PodReport, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { waits } from "./sim-final-pods.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
 import { NAMES } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -65,10 +66,13 @@ function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): st
     return `the report acknowledges generation ${ack?.generation}, not ${accepted.generation}`;
   if (ack.phase === "RolledBack") return world.rollouts.wrongRollback(ack, NAMES);
   const shown = agent.shown();
-  if (world.refused().some((spec) => world.readerOf(spec) === "mqtt"))
+  const refused = new Set(agent.desired.notAdmitted.map(({ desired }) => desired.uid));
+  const loses = world.refused().filter(({ uid }) => refused.has(uid));
+  if (loses.some((spec) => world.readerOf(spec) === "mqtt"))
     return ack.code === 200 ? "a document with a refused pod is called Healthy" : undefined;
   // One that waits for another is on its way for ever.
   if (shown.some(({ pendingUpdate }) => pendingUpdate !== undefined)) return undefined;
+  if (world.desired().some((spec) => waits(world, spec))) return undefined;
   const own = shown.filter(({ source }) => source === "mqtt:node");
   const isWell = own.every(({ pod, status }) => {
     const spec = world.setup.specs.get(pod.metadata.uid);

@@ -148,7 +148,8 @@ async function lingers(world: SimWorld): Promise<string | undefined> {
   const before = new Set(world.desired().map(({ uid }) => uid));
   const refused = world.refused();
   world.dropAll();
-  await world.machine.clock.advance(GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);
+  // One container may have its time to stop before the pod's removal is heard of.
+  await world.machine.clock.advance(2 * GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);
   // Logs of a pod that had to go stay as long as it is wanted; then only the sweep finds them.
   if (refused.length > 0) await world.machine.clock.advance(SWEEP_MS);
   const wrong =
@@ -209,7 +210,8 @@ async function idles(
 
 function lacksObject(agent: SimAgent, uid: string): boolean {
   const shown = agent.facts.pods().find(({ pod }) => pod.metadata.uid === uid);
-  const all = shown?.status.containerStatuses ?? [];
+  const { initContainerStatuses = [], containerStatuses = [] } = shown?.status ?? {};
+  const all = [...initContainerStatuses, ...containerStatuses];
   return all.some(({ state }) => state.waiting?.reason === "CreateContainerConfigError");
 }
 

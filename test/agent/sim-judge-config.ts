@@ -134,12 +134,19 @@ export class ConfigJudge {
     if (!follows(spec, own)) return false;
     const histories = this.#historiesOf(spec.uid, own.name);
     const seen = histories.filter((history) => history.includes(read));
+    if (this.#isTakenBack(spec)) return true;
     // Such as one object of today and another of yesterday: what came between them is somebody's edit.
     if (seen.length === 0) return true;
     if (histories.length > seen.length) return true;
     return seen.some((history) =>
       history.slice(history.indexOf(read)).some((later) => later !== read),
     );
+  }
+
+  /** What it read failed: it reads again what was good. */
+  #isTakenBack({ name }: SimSpec): boolean {
+    const rollouts = this.#options.ledger.agent?.store.rollouts.of("mqtt:node");
+    return (rollouts?.get(`default/${name}`)?.bad.length ?? 0) > 0;
   }
 
   /** It is stopped for that reason, for the first time. */

@@ -47,6 +47,8 @@ export class StopJudge {
   readonly #ledger: Ledger;
   readonly #probes: ProbeBook;
   /** UID → when its removal was written down. */
+  /** UIDs of pods that a file's pod waited for when their removal began: who has less time keeps it. */
+  readonly #hurried = new Set<string>();
   readonly #removedAt = new Map<string, Monotonic>();
   readonly #failedAt = new Map<string, Monotonic>();
   /** UID → when the first of it was told to stop since the last of it started. */
@@ -62,6 +64,8 @@ export class StopJudge {
 
   onBegin(uid: string): void {
     this.#removedAt.set(uid, this.#ledger.now);
+    const spec = this.#ledger.spec(uid);
+    if (spec !== undefined && this.#filesWaitFor(spec)) this.#hurried.add(uid);
   }
 
   onFailure(uid: string): void {
@@ -70,6 +74,7 @@ export class StopJudge {
 
   onStarted(uid: string): void {
     this.#stoppingSince.delete(uid);
+    this.#hurried.delete(uid);
   }
 
   onStop(container: FakeContainer, grace: number): void {
@@ -174,13 +179,16 @@ export class StopJudge {
     if (times.length === 0) return undefined;
     // It may have been ending for another reason before.
     times.push(this.#stoppingSince.get(uid) ?? ledger.now);
-    const hurried = this.#isHurried(spec) ? Math.min(grace, FILES_WAIT_SECONDS) : grace;
+    const hurried =
+      this.#hurried.has(spec.uid) || this.#filesWaitFor(spec)
+        ? Math.min(grace, FILES_WAIT_SECONDS)
+        : grace;
     const least = ledger.evicted.has(uid) ? Math.min(hurried, EVICTED_SECONDS) : hurried;
     return { since: Math.max(ledger.processSince, Math.min(...times)), least };
   }
 
   /** A pod of a file waits for the place of this one, which is of a document. */
-  #isHurried(spec: SimSpec): boolean {
+  #filesWaitFor(spec: SimSpec): boolean {
     const ledger = this.#ledger;
     if (ledger.ownSources(spec.uid).every((source) => source === "file")) return false;
     const files = ledger.agent?.desired.pods.filter(({ source }) => source === "file") ?? [];

@@ -27,6 +27,7 @@ export class TurnJudge {
   #met = new Set<string>();
   /** UIDs that have failed as a whole in their present life. */
   readonly #failed = new Set<string>();
+  #lastFailure: { readonly uid: string; readonly at: Monotonic } | undefined;
 
   constructor(ledger: Ledger, probes: ProbeBook) {
     this.#ledger = ledger;
@@ -87,6 +88,8 @@ export class TurnJudge {
     if (through && !this.#wasTold(uid))
       ledger.accuse(`a sandbox for ${spec.key}, which is finished`);
     if (this.#begun.has(uid) || this.#met.has(uid) || this.#isMet(uid)) return;
+    // It ran, and is found to have failed in this same moment.
+    if (this.#failsNow(spec.dependsOn?.name)) return;
     ledger.accuse(`${spec.key} begins before ${spec.dependsOn?.name}`);
   }
 
@@ -113,6 +116,7 @@ export class TurnJudge {
     this.#ledger.say(`  ${spec?.key} has failed: ${reason}`);
     if (this.#failed.has(uid)) this.#ledger.accuse(`${spec?.key} fails a second time in one life`);
     this.#failed.add(uid);
+    this.#lastFailure = { uid, at: now };
     if (reason !== "DeadlineExceeded") return;
     const seconds = spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY;
     if (now - since < seconds * 1_000)
@@ -162,6 +166,12 @@ export class TurnJudge {
   }
 
   /** What it depends on has come so far, in truth and in the agent's own words. */
+  #failsNow(name: string | undefined): boolean {
+    const ledger = this.#ledger;
+    const { uid, at } = this.#lastFailure ?? {};
+    return at === ledger.now && ledger.spec(uid)?.name === name && this.#ran.has(`default/${name}`);
+  }
+
   #isMet(uid: string): boolean {
     const { dependsOn } = this.#ledger.spec(uid) ?? {};
     if (dependsOn === undefined) return true;

@@ -164,7 +164,7 @@ export class SimProcess implements Disposable {
 
   #onLine(line: string): void {
     const judge = this.#options.judge();
-    if (line.includes("set aside")) this.setAside = true;
+    if (line.includes("set aside") || line.includes("for an hour")) this.setAside = true;
     if (line.includes('"msg":"Evict"')) judge.pressure.onEvict(uidIn(line));
     if (line.includes("of an evicted pod; it is stopped anyway") && this.#agent !== undefined)
       judge.onBegin([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.#agent);

@@ -5,6 +5,7 @@ import type { UpdatePolicy } from "../../src/api/pod/update-policy.ts";
 import type { Ack } from "../../src/protocol/reported-state.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { SimAgent } from "./sim-agent.ts";
+import { runsAgain } from "./sim-kubernetes.ts";
 import type { SimName, SimSpec } from "./sim-specs.ts";
 
 export type SimPolicy = Pick<
@@ -56,8 +57,21 @@ export class SimRollouts {
       ({ pod, source }) => source === "mqtt:node" && pod.metadata.name === name,
     );
     const spec = told === undefined ? undefined : specs.get(told.uid);
+    if (spec === undefined && this.#wasGoodOnce(name)) return undefined;
     if (spec === undefined || spec === wanted) return wanted;
     return this.#published.get(name)?.has(spec.uid) === true && this.isOpen(name) ? spec : wanted;
+  }
+
+  /** What failed was taken back to a pod that has ended well, and does not run twice. */
+  #wasGoodOnce(name: SimName): boolean {
+    const { good, bad = [] } = this.state(name) ?? {};
+    if (good === undefined || bad.length === 0) return false;
+    const { specs, wanted } = this.#options;
+    const before = [...(this.#published.get(name) ?? [])].flatMap((uid) => specs.get(uid) ?? []);
+    const others = before.filter((spec) => spec !== wanted(name));
+    return others.some((spec) =>
+      spec.containers.every((own) => own.role !== "app" || !runsAgain(spec, own, 0)),
+    );
   }
 
   /** An update of it is under way, or has failed; or nobody asks for it any more and it lingers. */
@@ -93,7 +107,11 @@ export class SimRollouts {
   /** An acknowledgement that something was taken back. */
   wrongRollback(ack: Ack, names: readonly SimName[]): string | undefined {
     const back = names.filter((name) => this.effective(name) !== this.#options.wanted(name));
-    const failed = names.filter((name) => (this.state(name)?.bad.length ?? 0) > 0);
+    // For the failure of one, pods of an atomic document keep the content that they have read.
+    const failed = names.filter((name) => {
+      const { bad = [], trial } = this.state(name) ?? {};
+      return bad.length > 0 || trial?.failed !== undefined;
+    });
     if (back.length === 0 && failed.length === 0) return "nothing was taken back, and 424 is said";
     if (ack.lastGood === undefined) return "what was taken back names no generation";
     return undefined;

@@ -85,10 +85,8 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
 /** The old pod of a name whose successor waits takes the room of this one. */
 function goesOnInItsWay(world: SimWorld, spec: SimSpec): boolean {
   const { ledger } = world.judge;
-  const waiting = world.desired().filter((one) => waits(world, one));
-  const old = world.machine.runtime
-    .running()
-    .flatMap((one) => ledger.spec(uidOf(one.config)) ?? []);
+  const waiting = [...world.desired().filter((one) => waits(world, one)), ...world.refused()];
+  const old = (world.agent?.pods() ?? []).flatMap(({ desired }) => ledger.spec(desired.uid) ?? []);
   return waiting.some(({ name, uid }) =>
     old.some((one) => one.name === name && one.uid !== uid && !fitTogether(one, spec)),
   );

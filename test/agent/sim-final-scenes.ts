@@ -280,9 +280,9 @@ function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): str
 
 /** Without the database the source that is written on a pod has the say, also if another one asks for it by now. */
 export function isOfItsSource(world: SimWorld, spec: SimSpec): boolean {
-  const [sandbox] = world.judge.ledger.sandboxesOf(spec.uid);
   const source = world.readerOf(spec) === "file" ? "file" : "mqtt:node";
-  return sandbox?.config.annotations[ANNOTATION.source] === source;
+  const all = world.judge.ledger.sandboxesOf(spec.uid);
+  return all.every(({ config }) => config.annotations[ANNOTATION.source] === source);
 }
 
 /** It begins at once, and nothing ends it. */

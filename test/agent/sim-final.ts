@@ -28,7 +28,7 @@ import { uidOf } from "./sim-ledger.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 const RECOVERY_MS = 15 * 60_000;
-/** What was set aside is tried again after an hour. */
+/** What was set aside is tried again after an hour; a pull whose bytes are all here may take as long. */
 const SET_ASIDE_MS = 65 * 60_000;
 const IDLE_MS = 10 * 60_000;
 /** What the watch over the runtime asks, every ten seconds. */
@@ -53,7 +53,7 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
   const { clock } = world.machine;
   await world.calm();
   await clock.advance(RECOVERY_MS);
-  if (world.process.setAside) await clock.advance(SET_ASIDE_MS);
+  if (world.process.setAside || world.line.isBusy) await clock.advance(SET_ASIDE_MS);
   const agent = world.agent;
   if (agent === undefined) return "no agent runs";
   if (world.judge.violation !== undefined) return world.judge.violation;
@@ -183,8 +183,7 @@ async function idles(
   // What waits for a claim in vain is tried again and again, and says so; so is the old pod that goes on for one that waits.
   if (world.desired().some((spec) => lacksClaim(world, spec))) return undefined;
   const wanted = new Set(world.desired().map(({ uid }) => uid));
-  const others = agent.pods().filter(({ desired }) => !wanted.has(desired.uid));
-  if (others.some(({ desired }) => lacksObject(agent, desired.uid))) return undefined;
+  if (agent.pods().some(({ desired }) => !wanted.has(desired.uid))) return undefined;
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
   const isLate =
     said.includes(TOPIC.event) || JSON.stringify(agent.store.images.all()) !== before.images;
@@ -206,13 +205,6 @@ async function idles(
   }
   const lists = calls.filter(({ call }) => call.startsWith("list")).length;
   return lists > 24 ? `${lists} lists while nothing happens` : undefined;
-}
-
-function lacksObject(agent: SimAgent, uid: string): boolean {
-  const shown = agent.facts.pods().find(({ pod }) => pod.metadata.uid === uid);
-  const { initContainerStatuses = [], containerStatuses = [] } = shown?.status ?? {};
-  const all = [...initContainerStatuses, ...containerStatuses];
-  return all.some(({ state }) => state.waiting?.reason === "CreateContainerConfigError");
 }
 
 function isProbe(call: CallName, args: readonly unknown[]): boolean {

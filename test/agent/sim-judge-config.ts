@@ -18,7 +18,7 @@ import {
   sameFiles,
   type Given,
 } from "./sim-rendering.ts";
-import type { SimContainer, SimSpec } from "./sim-specs.ts";
+import type { SimContainer, SimName, SimSpec } from "./sim-specs.ts";
 import type { ObjectTruth, Reader } from "./sim-truth.ts";
 import { filesInForce, volumeAt, type VolumePlace } from "./sim-volumes.ts";
 
@@ -27,6 +27,8 @@ export interface ConfigJudgeOptions {
   readonly specs: ReadonlyMap<string, SimSpec>;
   readonly truth: ObjectTruth;
   readonly mounts: SimMounts;
+  /** Whether a pod of a document by this name may read again what was good before. */
+  readonly goesBack: (name: SimName) => boolean;
 }
 
 const UNCLEAR = "unclear";
@@ -134,19 +136,13 @@ export class ConfigJudge {
     if (!follows(spec, own)) return false;
     const histories = this.#historiesOf(spec.uid, own.name);
     const seen = histories.filter((history) => history.includes(read));
-    if (this.#isTakenBack(spec)) return true;
+    if (this.#options.goesBack(spec.name)) return true;
     // Such as one object of today and another of yesterday: what came between them is somebody's edit.
     if (seen.length === 0) return true;
     if (histories.length > seen.length) return true;
     return seen.some((history) =>
       history.slice(history.indexOf(read)).some((later) => later !== read),
     );
-  }
-
-  /** What it read failed: it reads again what was good. */
-  #isTakenBack({ name }: SimSpec): boolean {
-    const rollouts = this.#options.ledger.agent?.store.rollouts.of("mqtt:node");
-    return (rollouts?.get(`default/${name}`)?.bad.length ?? 0) > 0;
   }
 
   /** It is stopped for that reason, for the first time. */

@@ -238,7 +238,11 @@ export class StopJudge {
       if ((this.#ledger.startedAt.get(other.id) ?? 0) > reason.since) return false;
       return theirs.role !== "sidecar" || spec.containers.indexOf(theirs) > position;
     });
-    if (served !== undefined) accuse(`${name} is stopped before ${this.#ledger.nameOf(served)}`);
+    // It may have been about to read something new.
+    const isRead =
+      this.#removedAt.get(spec.uid) === now && this.#options.config.mayRestart(container);
+    if (served !== undefined && !isRead)
+      accuse(`${name} is stopped before ${this.#ledger.nameOf(served)}`);
   }
 
   #bound(container: FakeContainer) {

@@ -16,6 +16,7 @@ import { ImageJudge } from "./sim-judge-images.ts";
 import { OrderJudge } from "./sim-judge-orders.ts";
 import { ProbeBook } from "./sim-judge-probes.ts";
 import { PressureJudge } from "./sim-judge-pressure.ts";
+import type { SimName } from "./sim-specs.ts";
 import { RoomJudge } from "./sim-judge-room.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
@@ -34,6 +35,8 @@ export interface JudgeOptions extends LedgerOptions {
   readonly signed: () => boolean;
   /** UIDs that would run if every source had spoken. */
   readonly wanted: () => ReadonlySet<string>;
+  /** Whether a pod of a document by this name may read again what was good before. */
+  readonly goesBack: (name: SimName) => boolean;
   /** Another life of this pod begins, or ends. */
   readonly onNewLife: (uid: string) => void;
 }

@@ -65,6 +65,11 @@ export class SimLine {
     this.#isWell = true;
   }
 
+  /** Something is still being pulled. */
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** What is wrong at the end, when every pod that is wanted has its image. */
   leftOver(): string | undefined {
     const [pull] = this.#running;

@@ -62,6 +62,12 @@ export class SimRollouts {
     return this.#published.get(name)?.has(spec.uid) === true && this.isOpen(name) ? spec : wanted;
   }
 
+  /** What it read failed, or it lingers: it reads again what was good. */
+  goesBack(name: SimName): boolean {
+    const { good, bad = [] } = this.state(name) ?? {};
+    return bad.length > 0 || (good !== undefined && this.#options.wanted(name) === undefined);
+  }
+
   /** What failed was taken back to a pod that has ended well, and does not run twice. */
   #wasGoodOnce(name: SimName): boolean {
     const { good, bad = [] } = this.state(name) ?? {};

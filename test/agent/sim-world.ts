@@ -112,6 +112,7 @@ export class SimWorld implements Disposable {
       agent: () => this.agent,
       wanted: () => this.#certain(),
       signed: () => trusts?.signed === true,
+      goesBack: (name) => this.rollouts.goesBack(name),
       onNewLife: (uid) => this.reports.onNewLife(uid),
     });
     this.objects = new ObjectHand({

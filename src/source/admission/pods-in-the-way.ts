@@ -79,9 +79,18 @@ function forRoom(
     const beside = add(used, needs);
     const takes = short.filter((resource) => (needs.get(resource) ?? 0n) > 0n);
     const leaves = pods.every(({ isLeaving }) => isLeaving);
-    if (takes.length === 0 || !(leaves || takes.some((resource) => isOverfull(beside, resource))))
+    if (takes.length === 0 || !(leaves || takes.some((resource) => isOverfull(beside, resource)))) {
       used = beside;
-    else inTheWay.push(...pods);
+      continue;
+    }
+    // The old pod of a name may fit where its successor does not.
+    const fits = ({ desired, isLeaving }: YieldingPod): boolean => {
+      const own = add(used, needsOf(desired));
+      return !isLeaving && !takes.some((resource) => isOverfull(own, resource));
+    };
+    const fitting = pods.filter(fits);
+    used = add(used, fitting.map(({ desired }) => needsOf(desired)).reduce(larger, new Map()));
+    inTheWay.push(...pods.filter((one) => !fitting.includes(one)));
   }
   return inTheWay;
 }

@@ -71,6 +71,13 @@ const cases: Readonly<Record<string, Case>> = {
     taken: { yielding: [stays(pod("a", { cpu: 2 })), stays(pod("b", { memory: 900 }))] },
     inTheWay: ["a"],
   },
+  "not the pod that runs, where only the successor of its name takes what is short": {
+    own: { cpu: 3 },
+    taken: {
+      yielding: [stays(pod("a", { cpu: 0 })), stays(pod("a", { cpu: 3 }, "mqtt:node", "a-new"))],
+    },
+    inTheWay: ["a-new"],
+  },
   "nobody for what the file's pod does not ask for, even where the node has too little by now": {
     own: { cpu: 1 },
     taken: { yielding: [stays(pod("a", { memory: 1500 })), stays(pod("b", { cpu: 3 }))] },

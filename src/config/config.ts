@@ -15,7 +15,14 @@ import {
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/find-field.ts";
 import { readValue, type ReadOptions } from "../api/schema/read-value.ts";
-import { between, duration, exactText, MAX_INT32, MIN_INT32 } from "../api/schema/values.ts";
+import {
+  between,
+  duration,
+  exactText,
+  filledText,
+  MAX_INT32,
+  MIN_INT32,
+} from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
   DNS_LABEL_FORM,
@@ -35,6 +42,7 @@ import { checkImages, IMAGE_FIELDS, pullLimits } from "./image-config.ts";
 import { checkEviction, EVICTION } from "./eviction-config.ts";
 import { LOGS } from "./log-config.ts";
 import { checkShutdown, SHUTDOWN } from "./shutdown-config.ts";
+import { podCIDRError } from "./pod-cidr.ts";
 import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
 import type { Field } from "../api/schema/type.ts";
 
@@ -112,6 +120,10 @@ const PODS = {
       "IP addresses of name servers for pods with dnsPolicy ClusterFirst. Default: the node's own.",
     ...itemsOf(IP_FORM),
   }),
+  podCIDR: fieldOf(filledText(podCIDRError))({
+    about:
+      "Address range of pods, or one of IPv4 and one of IPv6 with a comma, told to the container runtime; containerd fills its CNI conf_template with it. Default: the runtime's own network configuration.",
+  }),
   clusterDomain: string({
     about: "Search domain of pods with dnsPolicy ClusterFirst. Default: none.",
     default: "",
@@ -151,7 +163,6 @@ const PODS = {
 
 const LATER = {
   listen: later("string", "TCP address of the local API."),
-  podCIDR: later("string", "Address range of pods."),
 };
 
 export const AGENT_CONFIGURATION = objectType(

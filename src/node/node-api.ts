@@ -16,10 +16,11 @@ export type ObjectFacts = Pick<NodeView, "objects" | "removeClaimData">;
 
 /** `images`: of the node; none = unknown. */
 export function v1Node(
-  { name, labels, status, createdAt, ...more }: NodeEntry,
+  { name, labels, podCIDRs = [], status, createdAt, ...more }: NodeEntry,
   images: readonly NodeImage[] = [],
 ): V1Object {
   const { mqttBytes, cpuCelsius } = more;
+  const [podCIDR] = podCIDRs;
   return {
     kind: "Node",
     apiVersion: "v1",
@@ -28,6 +29,7 @@ export function v1Node(
       labels,
       ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
     },
+    ...map("spec", { ...withoutUndefined({ podCIDR }), ...list("podCIDRs", podCIDRs) }),
     status: { ...v1Status(status), ...list("images", containerImages(images)) },
     ...map("metrics", withoutUndefined({ mqttBytes, cpuCelsius })),
   };

@@ -1,6 +1,7 @@
 // Performs: collects the current state of this node for the local API, commands and reports.
 
 import type { AgentConfig } from "../config/config.ts";
+import { podCIDRs } from "../config/pod-cidr.ts";
 import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
 import type { NodeCondition, NodeStatus, PodCondition } from "../api/v1/pod-status.ts";
@@ -95,6 +96,8 @@ export type GraceOutcome =
 export interface NodeEntry {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Address ranges of pods; absent = the runtime's own. */
+  readonly podCIDRs?: readonly string[];
   readonly status: NodeStatus & Partial<NodeOnlyStatus>;
   /** Wall-clock milliseconds of the agent's first start on this node, if known. */
   readonly createdAt?: number;
@@ -170,6 +173,7 @@ export class NodeView {
     return {
       name: nodeName,
       labels: nodeLabels(this.#options),
+      ...(config.podCIDR === undefined ? {} : { podCIDRs: podCIDRs(config.podCIDR) }),
       status: { ...this.#nodeStatus(), ...nodeOnlyStatus(runtime.features, running) },
       ...withoutUndefined({
         cpuCelsius: board.celsius(),

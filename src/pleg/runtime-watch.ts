@@ -17,7 +17,7 @@ import {
 } from "../runtime/cri-config/features.ts";
 
 interface RuntimeWatchOptions extends Pick<Edges, "clock" | "random" | "log" | "cri"> {
-  readonly config: Pick<AgentConfig, "containerRuntimeEndpoint" | "cgroupDriver">;
+  readonly config: Pick<AgentConfig, "containerRuntimeEndpoint" | "cgroupDriver" | "podCIDR">;
   /** Called until it succeeds, then never again; `cgroupDriver` and `features` are set by then. */
   readonly onFirst: (version: VersionResponse) => Promise<void>;
   /** The runtime answers again after a failure. */
@@ -55,6 +55,7 @@ export class RuntimeWatch {
   #cgroupDriver: CgroupDriver = "cgroupfs";
   #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
   #reported = "";
+  #knowsPodCIDR = false;
 
   constructor(options: RuntimeWatchOptions) {
     this.#options = options;
@@ -101,6 +102,7 @@ export class RuntimeWatch {
       } catch (error) {
         if (signal.aborted) return;
         failed = this.#version !== undefined;
+        this.#knowsPodCIDR = false;
         this.#problem = messageOf(error);
         log.error("the container runtime does not answer", {
           reason: reasonOf(error, "RuntimeUnavailable"),
@@ -135,12 +137,28 @@ export class RuntimeWatch {
     const version = await checkVersion(cri, { endpoint, signal });
     // Read every time: the runtime may have been restarted with another configuration.
     this.#features = runtimeFeatures(version, await this.#readStatus(true));
+    if (!this.#knowsPodCIDR) await this.#tellPodCIDR(signal);
     if (this.#version === undefined) {
       this.#cgroupDriver = await findCgroupDriver(cri, config.cgroupDriver);
       await onFirst(version);
     }
     this.#version = version;
     this.#answeredAt = clock.monotonic();
+  }
+
+  /** Pods whose network does not depend on it start all the same; told again with the next look. kubelet: updatePodCIDR */
+  async #tellPodCIDR(signal: AbortSignal): Promise<void> {
+    const { cri, config, log } = this.#options;
+    try {
+      if (config.podCIDR !== undefined) await cri.updateRuntimeConfig(config.podCIDR, { signal });
+      this.#knowsPodCIDR = true;
+    } catch (error) {
+      const facts = { podCIDR: config.podCIDR, error: messageOf(error) };
+      log.error(
+        "the container runtime does not take podCIDR; remove it, or mend the runtime",
+        facts,
+      );
+    }
   }
 
   /** Rejects with `NetworkNotReady` while the runtime reports that pods get no network. */

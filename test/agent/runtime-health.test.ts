@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { RuntimeWatch } from "../../src/pleg/runtime-watch.ts";
 import { NO_FEATURES } from "../../src/runtime/cri-config/features.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { FakeRuntime } from "../fakes/fake-runtime.ts";
@@ -15,7 +16,7 @@ interface Watched {
   readonly stop: () => Promise<void>;
 }
 
-function watched(isThere: boolean): Watched {
+function watched(isThere: boolean, podCIDR?: string): Watched {
   const clock = new VirtualClock();
   const start = clock.monotonic();
   const runtime = new FakeRuntime({ clock });
@@ -26,7 +27,11 @@ function watched(isThere: boolean): Watched {
     clock,
     random: steadyRandom,
     log: createLogger({ clock, level: "error", write: () => undefined }),
-    config: { containerRuntimeEndpoint: "unix:///run/fake.sock", cgroupDriver: "cgroupfs" },
+    config: {
+      containerRuntimeEndpoint: "unix:///run/fake.sock",
+      cgroupDriver: "cgroupfs",
+      ...(podCIDR === undefined ? {} : { podCIDR }),
+    },
     onFirst: () => Promise.resolve(),
     onReturn: () => undefined,
     onHealth: (problem) => void told.push([(clock.monotonic() - start) / 1_000, problem]),
@@ -113,4 +118,41 @@ test("a runtime that is not there at the start is told after half a minute", asy
   await clock.advance(5_000);
   expect(told.map(([, problem]) => typeof problem)).toEqual(["string"]);
   await stop();
+});
+
+describe("the address range of pods", () => {
+  const ranges = ({ runtime }: Watched): readonly unknown[] =>
+    runtime.calls.flatMap(({ call, args }) => (call === "updateRuntimeConfig" ? args : []));
+
+  test("is told to the runtime once, and again when it was away", async () => {
+    const own = watched(true, "10.88.0.0/16");
+    await own.clock.advance(600_000);
+    expect(ranges(own)).toEqual(["10.88.0.0/16"]);
+    own.runtime.stop();
+    await own.clock.advance(30_000);
+    own.runtime.start();
+    await own.clock.advance(600_000);
+    expect(ranges(own).slice(1)).toContain("10.88.0.0/16");
+    expect(own.runtime.podCIDR).toBe("10.88.0.0/16");
+    await own.stop();
+  });
+
+  test("is told again when the runtime does not take it, which keeps no pod from starting", async () => {
+    const own = watched(true, "10.88.0.0/16");
+    const failure = { type: "fail", code: GrpcCode.UNKNOWN, details: "no template" } as const;
+    own.runtime.faults.order("updateRuntimeConfig", failure, { times: 3 });
+    await own.clock.advance(5_000);
+    expect(own.watch.unhealthy()).toBeUndefined();
+    await own.clock.advance(60_000);
+    expect(ranges(own)).toHaveLength(4);
+    expect(own.runtime.podCIDR).toBe("10.88.0.0/16");
+    await own.stop();
+  });
+
+  test("is not told when it is not configured", async () => {
+    const own = watched(true);
+    await own.clock.advance(60_000);
+    expect(ranges(own)).toEqual([]);
+    await own.stop();
+  });
 });

@@ -22,8 +22,8 @@ import { Stage } from "./support-a-stage.ts";
 
 const stage = await Stage.open({ sandboxImage: `docker.io/${PAUSE.name}` });
 const e2e = stage.test;
-/** A second containerd, without a network plugin. */
-const bare = await Stage.open({ network: false });
+/** A second containerd, without a network until it knows the address range of pods. */
+const bare = await Stage.open({ network: "template" });
 /** Seconds for which the two agents of one name are watched. */
 const DUEL_SECONDS = 65;
 const DUELLISTS = ["castor", "pollux"] as const;
@@ -183,7 +183,7 @@ e2e(
 );
 
 bare.test(
-  "without a network plugin hostNetwork pods start, others wait with NetworkNotReady",
+  "without a network plugin hostNetwork pods start, others wait with NetworkNotReady until podCIDR makes one",
   async () => {
     const agent = bare.agent();
     agent.writeManifest("host.yaml", bare.manifest({ name: "host", hostNetwork: true }));
@@ -200,6 +200,18 @@ bare.test(
     expect((await nodeCondition(agent, "NetworkUnavailable"))?.status).toBe("True");
     await always("it does not start", 1_000, () => bare.journal("waits").length === 0);
     expect(await bare.containersOf("waits", "sandbox")).toEqual([]);
+
+    // With podCIDR the runtime makes the network out of its template.
+    await agent.kill();
+    const podCIDR = bare.containerd.facts.subnet;
+    const told = bare.agent({ config: { podCIDR } });
+    await told.startReady();
+    await bare.journalIs("waits", ["start a"]);
+    const networkOf = (address: string): string => address.replace(/\d+(\/\d+)?$/, "");
+    const { podIP = "" } = (await getPod(told, "waits")).status;
+    expect(networkOf(podIP)).toBe(networkOf(podCIDR));
+    expect(await getNode(told)).toMatchObject({ spec: { podCIDR, podCIDRs: [podCIDR] } });
+    expect((await nodeCondition(told, "NetworkUnavailable"))?.status).not.toBe("True");
   },
 );
 

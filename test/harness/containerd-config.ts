@@ -8,6 +8,8 @@ export interface ContainerdConfig {
   readonly socket: string;
   readonly cniBin: string;
   readonly cniConf: string;
+  /** A file that becomes the configuration when a CRI client names the address range of pods. */
+  readonly cniTemplate?: string;
   readonly snapshotter: "overlayfs" | "native";
   readonly restrictOOMScoreAdj: boolean;
   readonly disableAppArmor: boolean;
@@ -48,7 +50,7 @@ ${config.minor < 7 ? "" : cdi(config)}${config.sandboxImage === undefined ? "" :
 [${cri}.cni]
 bin_dir = ${quote(config.cniBin)}
 conf_dir = ${quote(config.cniConf)}
-[${cri}.containerd]
+${template(config)}[${cri}.containerd]
 snapshotter = ${quote(config.snapshotter)}
 ${runcRuntime(cri, config)}`;
 }
@@ -77,7 +79,11 @@ enable_selinux = ${config.enableSelinux}
 ${cdi(config)}[${runtime}.cni]
 ${binDirectory}
 conf_dir = ${quote(config.cniConf)}
-${runcRuntime(runtime, config)}`;
+${template(config)}${runcRuntime(runtime, config)}`;
+}
+
+function template({ cniTemplate }: ContainerdConfig): string {
+  return cniTemplate === undefined ? "" : `conf_template = ${quote(cniTemplate)}\n`;
 }
 
 function cdi(config: ContainerdConfig): string {
@@ -98,7 +104,7 @@ SystemdCgroup = false
 export function cniList(options: {
   readonly network: string;
   readonly bridge: string;
-  readonly prefix: string;
+  readonly subnet: string;
   readonly dataDir: string;
 }): string {
   return JSON.stringify({
@@ -113,7 +119,7 @@ export function cniList(options: {
         hairpinMode: true,
         ipam: {
           type: "host-local",
-          ranges: [[{ subnet: `${options.prefix}.0/24` }]],
+          ranges: [[{ subnet: options.subnet }]],
           routes: [{ dst: "0.0.0.0/0" }],
           dataDir: options.dataDir,
         },

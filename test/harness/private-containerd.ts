@@ -29,8 +29,8 @@ import type { TempDirectory } from "./temp-directory.ts";
 const ROOT = "r";
 
 export interface PrivateContainerdOptions {
-  /** False: no CNI configuration, so that NetworkReady stays false. */
-  readonly network?: boolean;
+  /** "template": no CNI configuration before a client names the address range of pods, so that NetworkReady stays false. */
+  readonly network?: "template";
   /** Absent = containerd's default, which is not there: the agent has to bring its own. */
   readonly sandboxImage?: string;
   /** Where it keeps images and containers; absent = beside its socket. */
@@ -110,11 +110,11 @@ export class PrivateContainerd {
     const snapshotter = usableSnapshotter(directory);
     const cniConf = join(directory, "net.d");
     mkdirSync(cniConf);
-    if (options.network !== false)
-      writeFileSync(
-        join(cniConf, "10-agent.conflist"),
-        cniList({ ...facts, prefix, dataDir: join(directory, "ipam") }),
-      );
+    const network = { ...facts, dataDir: join(directory, "ipam") };
+    const cniTemplate = join(directory, "conflist.template");
+    const isTemplate = options.network === "template";
+    if (isTemplate) writeFileSync(cniTemplate, cniList({ ...network, subnet: "{{.PodCIDR}}" }));
+    else writeFileSync(join(cniConf, "10-agent.conflist"), cniList(network));
     writeFileSync(
       join(directory, "config.toml"),
       containerdToml({
@@ -124,6 +124,7 @@ export class PrivateContainerd {
         socket: facts.socket,
         cniBin: cniDirectory() ?? "/usr/lib/cni",
         cniConf,
+        ...(isTemplate ? { cniTemplate } : {}),
         snapshotter,
         restrictOOMScoreAdj: lacksSysResource(),
         disableAppArmor: !hasAppArmor(),

@@ -94,7 +94,8 @@ describe("a configuration", () => {
     },
     "mqtt.url": { mqtt: { url: "http://broker.example" } },
     "mqtt.podPolicy.profile": { mqtt: { podPolicy: {} } },
-    podCIDR: { podCIDR: "10.0.0.0/8" },
+    listen: { listen: "127.0.0.1:10255" },
+    podCIDR: { podCIDR: "" },
     unknown: { unknown: 1 },
   };
   test.each(Object.entries(refused))("is refused at %s", (place, written) => {

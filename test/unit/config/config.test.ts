@@ -210,6 +210,7 @@ describe("a configuration with every field", () => {
     ],
     "what pods find on this node is read": [
       {
+        podCIDR: "10.88.0.0/16,fd00:1::/64",
         clusterDNS: ["10.0.0.10", "fd00::10", "10.0.0.10"],
         clusterDomain: "cluster.local.",
         allowedUnsafeSysctls: ["net.core.*", "kernel.msgmax", "net/ipv4/conf/eth0.1/forwarding"],
@@ -224,6 +225,7 @@ describe("a configuration with every field", () => {
         kubeReserved: { "ephemeral-storage": "1G" },
       },
       {
+        podCIDR: "10.88.0.0/16,fd00:1::/64",
         clusterDNS: ["10.0.0.10", "fd00::10"],
         clusterDomain: "cluster.local",
         allowedUnsafeSysctls: ["net.core.*", "kernel.msgmax", "net/ipv4/conf/eth0.1/forwarding"],
@@ -300,8 +302,32 @@ describe("what is refused", () => {
       ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
     ],
     "what is designed but not built": [
-      { podCIDR: "10.0.0.0/8", mqtt: { allowCommands: [] } },
-      ["podCIDR: not supported yet; remove it", "mqtt.allowCommands: not supported yet; remove it"],
+      { listen: "127.0.0.1:10255", mqtt: { allowCommands: [] } },
+      ["listen: not supported yet; remove it", "mqtt.allowCommands: not supported yet; remove it"],
+    ],
+    "an address range without length": [
+      { podCIDR: "10.88.0.0" },
+      [
+        'podCIDR: Invalid value: "10.88.0.0": must be an address range such as 10.88.0.0/16, or two with a comma between them; "10.88.0.0" is none',
+      ],
+    ],
+    "two address ranges of one family": [
+      { podCIDR: "10.88.0.0/16,10.89.0.0/16" },
+      [
+        'podCIDR: Invalid value: "10.88.0.0/16,10.89.0.0/16": must name one address range of IPv4 and one of IPv6, not two of one family',
+      ],
+    ],
+    "three address ranges": [
+      { podCIDR: "10.88.0.0/16,fd00::/64,fd01::/64" },
+      [
+        'podCIDR: Invalid value: "10.88.0.0/16,fd00::/64,fd01::/64": must name at most two address ranges, one of IPv4 and one of IPv6',
+      ],
+    ],
+    "an address range that is too long": [
+      { podCIDR: "fd00::/129" },
+      [
+        'podCIDR: Invalid value: "fd00::/129": must be an address range such as 10.88.0.0/16, or two with a comma between them; "fd00::/129" is none',
+      ],
     ],
     "thresholds of eviction that are wrong": [
       {

@@ -1,5 +1,6 @@
 // One process of the whole agent in a simulated world: every edge is the world's, and dies with the process.
 
+import { allContainers } from "../../src/api/v1/pod.ts";
 import { FakeLogind } from "../fakes/fake-logind.ts";
 import { FakeUsage } from "../fakes/fake-usage.ts";
 import { noArchives } from "../fakes/fake-image-store.ts";
@@ -210,6 +211,14 @@ export class SimAgent {
   /** What it has taken in of its sources' words so far, merged. */
   get desired(): DesiredState {
     return this.#agent.desired;
+  }
+
+  /** Images of all pods that have a worker, are desired, or would be. */
+  imagesWanted(): ReadonlySet<string> {
+    const { pods, notAdmitted } = this.desired;
+    const all = [...this.pods(), ...notAdmitted].map(({ desired }) => desired);
+    const specs = [...pods, ...all].map(({ pod }) => pod.spec);
+    return new Set(specs.flatMap((spec) => allContainers(spec).map(({ image }) => image)));
   }
 
   /** Everything that has a worker. */

@@ -14,6 +14,8 @@ interface RunningPull {
   readonly since: number;
   /** No byte arrives any more. */
   stalledAt: number | undefined;
+  /** No pod of the agent has its image in its spec any more. */
+  unwantedAt: number | undefined;
 }
 
 export interface SimLineOptions {
@@ -21,8 +23,12 @@ export interface SimLineOptions {
   readonly isBad: boolean;
   readonly clock: Clock;
   readonly accuse: (text: string) => void;
+  /** Images of all pods that the agent runs, stops or would like to run; undefined = it does not run. */
+  readonly wanted: () => ReadonlySet<string> | undefined;
 }
 
+/** Until a pull that nobody wants has ended. */
+const UNWANTED_MS = 30_000;
 /** Less than the shortest back-off with its spread. */
 const BACKOFF_MS = 8_900;
 /** For files, and for documents. */
@@ -105,11 +111,25 @@ export class SimLine {
 
   #measured() {
     const { clock } = this.#options;
+    this.#mustBeWanted();
     const [pull] = this.#running;
     if (pull === undefined) return { bytes: undefined, mark: "" };
     const ms = (pull.stalledAt ?? clock.monotonic()) - pull.since;
     const done = Math.min(TOTAL - 1, Math.floor(ms));
     return { bytes: { done, total: TOTAL }, mark: String(done) };
+  }
+
+  /** A pull ends soon after the last pod that waits for it. */
+  #mustBeWanted(): void {
+    const { clock, wanted, accuse } = this.#options;
+    const images = wanted();
+    const now = clock.monotonic();
+    for (const pull of this.#running) {
+      if (images === undefined || images.has(pull.image)) pull.unwantedAt = undefined;
+      else pull.unwantedAt ??= now;
+      if (now - (pull.unwantedAt ?? now) > UNWANTED_MS)
+        accuse(`${pull.image} is pulled, and no pod wants it`);
+    }
   }
 
   #begin(image: string): RunningPull {
@@ -120,7 +140,8 @@ export class SimLine {
     if (this.#running.size >= LANES) accuse(`${this.#running.size + 1} images are pulled at once`);
     const lately = this.#failures.get(image)?.filter((at) => now - at < BACKOFF_MS) ?? [];
     if (lately.length >= LANES) accuse(`${image} is pulled again before its back-off has passed`);
-    const pull: RunningPull = { image, since: now, stalledAt: undefined };
+    const nothing = { stalledAt: undefined, unwantedAt: undefined };
+    const pull: RunningPull = { image, since: now, ...nothing };
     this.#running.add(pull);
     return pull;
   }

@@ -80,6 +80,7 @@ export class SimWorld implements Disposable {
       isBad: this.setup.badLine,
       clock,
       accuse: (text) => this.judge.accuse(text),
+      wanted: () => this.agent?.imagesWanted(),
     });
     if (this.line.isBad) runtime.images.delete(LATER);
     const authority = new SimAuthority(broker);

@@ -4,7 +4,7 @@
 export const FOUND: readonly { readonly seed: number; readonly mutation: string }[] = [
   { seed: 103, mutation: "a full disk crashes the publisher" },
   { seed: 235, mutation: "messages that a full disk rejects stay in flight" },
-  { seed: 257, mutation: "a container that never started counts as a restart" },
+  { seed: 417, mutation: "a container that never started counts as a restart" },
   { seed: 1120, mutation: "the loss of a sandbox is not persisted" },
   { seed: 158, mutation: "a replacement does not wait for its dependencies" },
   { seed: 179, mutation: "a dependency that ran before the reboot counts as running" },

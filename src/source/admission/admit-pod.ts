@@ -31,12 +31,14 @@ export interface NodeInfo extends LabelledNode {
   readonly pressure?: NodePressure;
 }
 
+const OS_LABEL = "kubernetes.io/os";
 /** Resources that admission counts; devices are checked when a container starts. */
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** The first reason for a refusal, permanent ones first; undefined = admitted. */
 export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undefined {
   return (
+    systemError(pod) ??
     classError(pod, node) ??
     affinityError(pod, node) ??
     appArmorError(pod, node) ??
@@ -48,6 +50,17 @@ export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undef
 
 export function isCounted(resource: string): boolean {
   return COUNTED.test(resource);
+}
+
+/** Of the label alone; the field `spec.os` is checked when the pod is read. kubelet: rejectPodAdmissionBasedOnOSSelector */
+function systemError({ metadata }: Pod): FieldError | undefined {
+  const system = metadata.labels?.[OS_LABEL];
+  if (system === undefined || system === "linux") return undefined;
+  return {
+    code: "PodOSSelectorNodeLabelDoesNotMatch",
+    path: formatPath(["metadata", "labels", OS_LABEL]),
+    message: `this node is "linux", and the pod is labelled "${system}"; remove the label`,
+  };
 }
 
 function classError(

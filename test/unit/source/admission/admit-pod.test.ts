@@ -208,6 +208,25 @@ describe("admit", () => {
   });
 });
 
+describe("the label of the operating system", () => {
+  const labelled = (system: string): Pod => ({
+    ...aPod(),
+    metadata: { ...aPod().metadata, labels: { "kubernetes.io/os": system } },
+  });
+
+  test("that is this node's is well", () => {
+    expect(admit(labelled("linux"), node, new Room())).toBeUndefined();
+  });
+
+  test("that is another's is refused", () => {
+    expect(admit(labelled("windows"), node, new Room())).toEqual({
+      code: "PodOSSelectorNodeLabelDoesNotMatch",
+      path: "metadata.labels[kubernetes.io/os]",
+      message: 'this node is "linux", and the pod is labelled "windows"; remove the label',
+    });
+  });
+});
+
 describe("room", () => {
   test("of others is taken", () => {
     const taken = roomOf(pod("a", { cpu: "500m" }), pod("b", { cpu: "1" }));

@@ -74,7 +74,7 @@ export function podObjects({ edges, desired, written, volumes }: PodObjectsOptio
     digests: (wanted) =>
       configDigests(wanted.pod, {
         objects: desired.objectsFor(wanted),
-        isSettled: written.isSettledFor(wanted.source),
+        isSettled: written.isSettledFor(wanted),
         digest: (text) => secrets.configDigest(text),
       }),
   };

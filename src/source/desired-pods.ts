@@ -12,7 +12,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
 import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
 import type { SourceSnapshots } from "./source-snapshots.ts";
-import { missingFor } from "./object-readers.ts";
+import { missingFor, mistakenObjects } from "./object-readers.ts";
 
 export interface DesiredPodsOptions {
   readonly written: SourceSnapshots;
@@ -48,6 +48,8 @@ export class DesiredPods {
   #asked: readonly DesiredPod[] = [];
   /** Number of times that an object which could still have come turned out to be missing. */
   #late = 0;
+  /** Keys of objects that are declared with a mistake. */
+  #mistaken: ReadonlySet<string> = new Set();
 
   constructor(options: DesiredPodsOptions) {
     this.#options = options;
@@ -140,10 +142,17 @@ export class DesiredPods {
     return written.snapshots().map((snapshot) => rollouts?.effective(snapshot) ?? snapshot);
   }
 
-  /** After a source has sent its first complete snapshot, objects that no source declares are missing: they cannot still come. */
+  /**
+   * Objects that no source declares, and that cannot still come: their source has sent its first complete snapshot, or they
+   * stood there with a mistake, and stand there no more.
+   */
   #missingSince(before: ReadonlySet<SourceName>): readonly string[] {
-    const { pods, objects, ready } = this.#state;
-    if ([...ready].every((source) => before.has(source))) return [];
-    return missingFor(pods, objects);
+    const { pods, objects, ready, rejected } = this.#state;
+    const known = this.#mistaken;
+    this.#mistaken = mistakenObjects(rejected);
+    const isNew = [...ready].some((source) => !before.has(source));
+    const gone = new Set([...known].filter((key) => !this.#mistaken.has(key)));
+    if (!isNew && gone.size === 0) return [];
+    return missingFor(pods, objects).filter((key) => isNew || gone.has(key));
   }
 }

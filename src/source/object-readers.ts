@@ -1,7 +1,7 @@
 // Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which keys are
 // missing.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { isWarning, type DesiredPod, type Rejection } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
@@ -26,4 +26,15 @@ export function missingFor(
 
 function referredKeys(pod: Pod): readonly string[] {
   return referencesOf(pod).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
+}
+
+/** Keys of objects that are declared with a mistake: one that is absent may be there when it is mended. */
+export function mistakenObjects(rejected: readonly Rejection[]): ReadonlySet<string> {
+  return new Set(
+    rejected.flatMap((one) =>
+      one.kind === undefined || one.name === undefined || isWarning(one)
+        ? []
+        : `${one.kind} ${one.namespace}/${one.name}`,
+    ),
+  );
 }

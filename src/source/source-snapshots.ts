@@ -13,7 +13,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { missingFor } from "./object-readers.ts";
+import { missingFor, mistakenObjects } from "./object-readers.ts";
 import { isShadowed } from "./precedence.ts";
 
 export interface SourceSnapshotsOptions {
@@ -61,7 +61,7 @@ export class SourceSnapshots {
 
   /** Keys (`ConfigMap default/web`) that the pod reads, that are absent, and that may still come. */
   late(desired: DesiredPod): readonly string[] {
-    return this.isSettledFor(desired.source) ? [] : missingFor([desired], this.#state.objects);
+    return this.isSettledFor(desired) ? [] : missingFor([desired], this.#state.objects);
   }
 
   /** Whether a source of higher precedence has a pod of this name. */
@@ -89,8 +89,15 @@ export class SourceSnapshots {
     return this.snapshots().every(({ ready }) => ready);
   }
 
-  /** Every source whose objects pods of `reader` may read has sent a complete snapshot: no absent object can still come. */
-  isSettledFor(reader: SourceName): boolean {
-    return this.snapshots().every(({ source, ready }) => ready || !listensTo(reader, source));
+  /**
+   * Every source whose objects the pod may read has sent a complete snapshot, and none has an absent one with a mistake in
+   * it: what is absent is missing, not late.
+   */
+  isSettledFor(reader: DesiredPod): boolean {
+    const heard = this.snapshots().filter(({ source }) => listensTo(reader.source, source));
+    if (heard.some(({ ready }) => !ready)) return false;
+    const mistaken = mistakenObjects(heard.flatMap(({ rejected }) => rejected));
+    if (mistaken.size === 0) return true;
+    return !missingFor([reader], this.#state.objects).some((key) => mistaken.has(key));
   }
 }

@@ -165,16 +165,47 @@ test("a missing object is reported once its source has synced: until then it may
   expect([world.changes, world.desired.objectVersion]).toEqual([[["ConfigMap default/late"]], 1]);
 });
 
+test("an object that is declared with a mistake is not missing before its mistake is gone", () => {
+  const world = new World();
+  const env = {
+    name: "A",
+    valueFrom: { type: "configMapKeyRef", name: "late", key: "a", optional: true },
+  } as const;
+  const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
+  const other = aDesiredPod(aPod({}, { name: "other" }));
+  const mistake = {
+    source: "file",
+    ref: "/m/objects.yaml",
+    kind: "ConfigMap",
+    namespace: "default",
+    name: "late",
+    code: "Invalid",
+    path: "data[a]",
+    message: "must be a string",
+  } as const;
+  const word = { source: "file", ready: true, pods: [reader, other], objects: [] } as const;
+  world.desired.setSnapshot({ ...word, rejected: [mistake] });
+  const seen = world.desired.objectVersion;
+  expect(world.written.isSettledFor(reader)).toBe(false);
+  expect(world.written.isSettledFor(other)).toBe(true);
+  world.desired.setSnapshot({ ...word, rejected: [] });
+  expect(world.written.isSettledFor(reader)).toBe(true);
+  expect(world.changes.at(-1)).toEqual(["ConfigMap default/late"]);
+  expect(world.desired.objectVersion).toBeGreaterThan(seen);
+});
+
 test("static pods do not wait for documents, whose objects they cannot read", () => {
   const { desired, written } = new World();
   const silent = { pods: [], objects: [], rejected: [] };
+  const ofFile = aDesiredPod(aPod(), { source: "file" });
+  const ofDocument = aDesiredPod(aPod(), { source: "mqtt:node" });
   desired.setSnapshot({ source: "file", ready: true, ...silent });
   desired.setSnapshot({ source: "mqtt:node", ready: false, ...silent });
   expect(written.isSettled()).toBe(false);
-  expect(written.isSettledFor("file")).toBe(true);
-  expect(written.isSettledFor("mqtt:node")).toBe(false);
+  expect(written.isSettledFor(ofFile)).toBe(true);
+  expect(written.isSettledFor(ofDocument)).toBe(false);
   desired.setSnapshot({ source: "mqtt:node", ready: true, ...silent });
   desired.setSnapshot({ source: "file", ready: false, ...silent });
-  expect(written.isSettledFor("file")).toBe(false);
-  expect(written.isSettledFor("mqtt:node")).toBe(false);
+  expect(written.isSettledFor(ofFile)).toBe(false);
+  expect(written.isSettledFor(ofDocument)).toBe(false);
 });

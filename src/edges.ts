@@ -1,5 +1,6 @@
 // Performs: names everything outside the process that the agent uses; the simulation provides its own. Types only.
 
+import type { AgentConfig } from "./config/config.ts";
 import type { ArchiveEdge } from "./containerd/archive/image-store.ts";
 import type { PullEdge } from "./containerd/pull-edge.ts";
 import type { RuntimeEvents } from "./containerd/runtime-events.ts";
@@ -18,19 +19,55 @@ import type { Logind } from "./host/logind/logind.ts";
 import type { UsageReadings } from "./host/usage/usage-readings.ts";
 import type { Mounts } from "./host/mounts.ts";
 import type { Download } from "./host/http/download-edge.ts";
+import type { DownloadFile } from "./host/http/download-file.ts";
+import type { ServiceManager } from "./host/service-manager.ts";
+import type { Versions } from "./host/versions/versions.ts";
 import type { ProbeEdge } from "./host/probe/probe-edge.ts";
 import type { Clock, ClockFloor } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
+import type { Meter } from "./lib/meter.ts";
 import type { Random } from "./lib/random.ts";
 import type { MqttLink } from "./mqtt/mqtt-link.ts";
+import type { LastStop } from "./store/run-marker.ts";
 import type { Store } from "./store/store.ts";
+import type { RemoteSettings } from "./protocol/remote-settings.ts";
 import type { RootKeys, VerifySignature } from "./protocol/trust-bundle.ts";
 import type { Sha256 } from "./lib/system-sha256.ts";
+
+/** What an update of the agent itself needs. */
+export interface SelfUpdateEdge {
+  readonly versions: Versions;
+  readonly downloadFile: DownloadFile;
+  /**
+   * Lets a binary load all that it needs, and open a copy of the database in `directory`; resolves to its version. Rejects
+   * with AgentError `SelfTestFailed`.
+   */
+  readonly selfTest: (path: string, directory: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** The configuration of the device, over which settings of documents are laid. */
+export interface DeviceConfig {
+  /** With these settings over it; they fit. */
+  readonly configWith: (settings: RemoteSettings) => AgentConfig;
+  /** What of them does not fit the device: a sentence; undefined = they fit. */
+  readonly settingsError: (settings: RemoteSettings) => string | undefined;
+}
+
+/** How the last agent ended, and what is asked of the disk. */
+export interface StorageEdge {
+  readonly lastStop: LastStop;
+  /** `agent fsck --light` in a process of its own; resolves to its report as JSON. */
+  readonly check: (signal: AbortSignal) => Promise<string>;
+  /** Bytes that this process has sent to the disk; undefined = the kernel does not count them. */
+  readonly written: () => number | undefined;
+}
 
 export interface Edges {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Absent = nothing is counted. */
+  readonly meter?: Meter;
   readonly files: Files;
   readonly mounts: Mounts;
   /** For calls on file systems that may hang. */
@@ -76,4 +113,12 @@ export interface Edges {
   /** Collects garbage and returns free memory to the system; takes tens of milliseconds. */
   readonly trimMemory: () => void;
   readonly compressFile: CompressFile;
+  /** Absent = the launcher has not started the agent, so that it cannot go back from another version. */
+  readonly selfUpdate?: SelfUpdateEdge;
+  /** Absent = documents change no settings. */
+  readonly device?: DeviceConfig;
+  /** Absent = nothing is checked or counted. */
+  readonly storage?: StorageEdge;
+  /** Absent = no service manager waits for reports of this process. */
+  readonly serviceManager?: ServiceManager;
 }

@@ -14,8 +14,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ["node"],
   ["upstream"],
   ["rollout"],
-  ["podworkers"],
-  ["source", "image", "pleg", "prober", "eviction", "status"],
+  ["podworkers", "provision"],
+  ["source", "image", "pleg", "prober", "eviction", "status", "self-update"],
   ["trust", "runtime", "volume", "stats"],
   ["edges.ts"],
   ["containerd"],
@@ -32,9 +32,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["cri", "containerd", "runtime", "pleg", "image", "agent"],
   "better-sqlite3": ["store"],
   mqtt: ["mqtt"],
-  ws: ["mqtt"],
+  ws: ["mqtt", "server"],
   yaml: ["api", "cli"],
   commander: ["cli", "fleet"],
+  "@peculiar/x509": ["server"],
+  // What @peculiar/x509 needs to be loaded.
+  "reflect-metadata": ["server"],
 };
 
 /** Rooms that may use the platform (`node:…`, `bun:…`, `Bun.…`), and single files that may. */
@@ -50,7 +53,7 @@ const PLATFORM_ROOMS: readonly string[] = [
   "agent",
   "main.ts",
 ];
-const PLATFORM_FILES = /^lib\/system-[\w-]+\.ts$/;
+const PLATFORM_FILES = /^lib\/(?:files\/)?system-[\w-]+\.ts$/;
 
 /** The one file that reads clocks, sets timers and throws dice. */
 const CLOCK_FILE = "lib/system-clock.ts";

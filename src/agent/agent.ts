@@ -11,8 +11,6 @@
 //             ─▶ publish-status ─▶ status/status-manager ─▶ upstream/upstream
 
 import type { DesiredState } from "../api/pod/desired-pod.ts";
-import type { SourceName } from "../api/pod/labels.ts";
-import type { PodUID } from "../api/v1/pod.ts";
 import { ImageUsage } from "../image/gc/image-usage.ts";
 import { Latest } from "../lib/mailbox.ts";
 import { BoardWatch } from "../node/board-watch.ts";
@@ -20,18 +18,20 @@ import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
 import { IdleMemory } from "../node/idle-memory.ts";
 import { NodeAddresses, nodeInfo } from "../node/node-facts.ts";
-import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
+import { NodeView } from "../node/node-view.ts";
+import type { NodeViewOptions } from "../node/node-view-options.ts";
 import { NotAdmitted } from "../node/not-admitted.ts";
 import { NodeShutdown } from "../node/shutdown/node-shutdown.ts";
 import { ShutdownInhibitor } from "../node/shutdown/shutdown-inhibitor.ts";
 import { ShutdownState } from "../node/shutdown/shutdown-state.ts";
 import { Redactor } from "../node/redact.ts";
+import { StorageWatch } from "../node/storage/storage-watch.ts";
 import { SystemOom } from "../node/system-oom.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { activePods, noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
-import { documentHand, type Hand } from "../store/start-guard/hand.ts";
-import { StartGuard, type Held } from "../store/start-guard/start-guard.ts";
+import type { ProvisionReport } from "../provision/report.ts";
+import { StartGuard } from "../store/start-guard/start-guard.ts";
 import { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claim-directory.ts";
@@ -44,16 +44,22 @@ import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.
 import { buildImageGC, imageOrders } from "./build-image-gc.ts";
 import { buildLifecycle } from "./build-lifecycle.ts";
 import { buildLogs } from "./build-logs.ts";
-import { buildNodePods, type PodRunner } from "./build-pods.ts";
+import { buildNodePods } from "./build-pods.ts";
+import { buildSelfUpdate } from "./build-self-update.ts";
 import { buildSources, type Sources } from "./build-sources.ts";
-import { buildUpstream } from "./build-upstream.ts";
+import { buildRemoteSettings, buildUpstream, isMetered, linkAtStart } from "./build-upstream.ts";
 import { startRuntime } from "./start-runtime.ts";
-import { SyncLoop, type SyncHandler } from "./sync-loop.ts";
+import { ServiceReports } from "./service-reports.ts";
+import { documentsHad, syncHandler } from "./sync-handler.ts";
+import { SyncLoop } from "./sync-loop.ts";
 
 export type AgentOptions = Pick<
   NodeViewOptions,
   "edges" | "config" | "version" | "nodeName" | "conditions"
->;
+> & {
+  /** What became of the provisioning directory; absent = there is none. */
+  readonly provisioned?: ProvisionReport | undefined;
+};
 
 interface Loop {
   run(signal: AbortSignal): Promise<void>;
@@ -61,6 +67,7 @@ interface Loop {
 
 export class Agent {
   readonly #version: string;
+  readonly #provisioned: ProvisionReport | undefined;
   readonly #stop = new AbortController();
   readonly #state: NodeDesiredState;
   readonly #events: EventRecorder;
@@ -69,25 +76,41 @@ export class Agent {
   readonly #idle: IdleMemory;
   readonly #guard: StartGuard;
   readonly #loops: readonly Loop[];
+  readonly #onChange: UpstreamPort["follow"];
+  #wantsRestart = false;
 
   constructor(options: AgentOptions) {
     const { edges, config, nodeName, version } = options;
     const { signal } = this.#stop;
     const node = { edges, config, nodeName, version };
     this.#version = version;
+    this.#provisioned = options.provisioned;
     const loop = new SyncLoop(edges);
     const upstream = new UpstreamPort();
+    this.#onChange = upstream.follow;
     const redactor = new Redactor();
     const addresses = new NodeAddresses(edges);
     const fleet = new Latest(NO_FLEET_FACTS);
     const pods = noPods();
     const notAdmitted = new NotAdmitted(edges);
     const usage = new ImageUsage({ ...edges, rows: edges.store.images });
-    const archives = buildArchives({ ...node, usage, pods, onPodChanged: loop.podChanged });
+    const archives = buildArchives({
+      ...node,
+      others: options.provisioned?.archives ?? [],
+      usage,
+      pods,
+      onPodChanged: loop.podChanged,
+    });
     this.#idle = new IdleMemory(edges);
 
     const { redact } = redactor;
-    const events = new EventRecorder({ ...node, redact, onFlushed: upstream.wake });
+    const { link, groups } = linkAtStart(node);
+    const events = new EventRecorder({
+      ...node,
+      redact,
+      isMetered: isMetered(link),
+      onFlushed: upstream.wake,
+    });
     this.#events = events;
     const { record } = events;
     const guard = new StartGuard({
@@ -139,6 +162,7 @@ export class Agent {
     });
     const sources = buildSources({
       ...node,
+      groups,
       rollouts,
       guard,
       emit: loop.snapshot,
@@ -147,6 +171,20 @@ export class Agent {
     });
     this.#sources = sources;
     const { files, url, trust, documents } = sources;
+    const selfUpdate = buildSelfUpdate({
+      ...node,
+      ...sources,
+      record,
+      loop,
+      upstream,
+      shutdown,
+      restart: () => {
+        this.#wantsRestart = true;
+        this.#stop.abort();
+      },
+    });
+
+    const settings = buildRemoteSettings({ ...node, documents, link, port: upstream, record });
 
     const runner = buildNodePods({
       ...node,
@@ -181,6 +219,7 @@ export class Agent {
       signal,
     });
     state.prefetch.start(runner.fetchImages);
+    state.imagesHere.start(runner.lookForImages);
 
     const imageGC = buildImageGC({ ...node, ...state, archives, usage, pods, loop, record });
     const measuring = buildStats({ ...node, pods, runtime });
@@ -215,9 +254,18 @@ export class Agent {
       onChange: upstream.changed,
       onTrouble: (condition) => events.board(condition),
     });
+    const storage = new StorageWatch({
+      ...node,
+      record,
+      isSettled: () => loop.hasApplied,
+      onChange: upstream.changed,
+    });
     this.#view = new NodeView({
       ...options,
+      selfUpdate,
+      settings,
       board,
+      storage,
       ...state,
       ...sources,
       fleet: fleet.get,
@@ -254,6 +302,7 @@ export class Agent {
       rollouts,
       guard,
       port: upstream,
+      link,
       signal,
     });
 
@@ -264,10 +313,11 @@ export class Agent {
       cleanup: runner.cleanup,
       guard,
       killed: edges.store.killed,
+      failures: edges.store.failures,
       isInUse: (uid) =>
         desired.wants(uid) || pods.workers.has(uid) || pods.cache.get(uid) !== undefined,
       isNamed: (name) => desired.wantsName(name) || pods.workers.hasName(name),
-      isSettled: () => written.isSettled(),
+      isSettled: () => loop.hasApplied && written.haveSpoken(documentsHad(edges.store)),
     });
     const logs = buildLogs({ edges, config, pods, isSettled: () => written.sourcesReady() });
     const sync: Loop = { run: (until) => loop.run(handler, until) };
@@ -276,6 +326,7 @@ export class Agent {
       runtime,
       files,
       ...(url === undefined ? [] : [url]),
+      ...[selfUpdate, settings].flatMap((loop) => loop ?? []),
       housekeeping,
       imageGC,
       eviction,
@@ -284,7 +335,9 @@ export class Agent {
       new ShutdownInhibitor({ ...node, shutdown: shuttingDown }),
       claims,
       board,
+      storage,
       new SystemOom({ edges, nodeName, record }),
+      new ServiceReports({ edges, loop, lifecycle, runtime, pods }),
       ...(reports === undefined ? [] : [reports]),
     ];
   }
@@ -299,6 +352,16 @@ export class Agent {
     return this.#view;
   }
 
+  /** The agent has ended so that the service manager starts another version of it. */
+  get wantsRestart(): boolean {
+    return this.#wantsRestart;
+  }
+
+  /** Calls back whenever something that the local API shows may have changed. */
+  get onChange(): (run: () => void) => Disposable {
+    return this.#onChange;
+  }
+
   /** Runs until `signal` aborts; stops no pod. Rejects when a loop ends that must not: the process then ends too. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => this.#stop.abort();
@@ -306,6 +369,7 @@ export class Agent {
     if (signal.aborted) stop();
     const { trust, documents } = this.#sources;
     this.#events.started(this.#version);
+    if (this.#provisioned !== undefined) this.#events.provisioned(this.#provisioned);
     documents?.start();
     this.#idle.changed();
     try {
@@ -317,61 +381,10 @@ export class Agent {
       trust[Symbol.dispose]();
       this.#state.rollouts[Symbol.dispose]();
       this.#state.runs[Symbol.dispose]();
+      this.#state.imagesHere[Symbol.dispose]();
       this.#events[Symbol.dispose]();
       this.#idle[Symbol.dispose]();
       this.#guard[Symbol.dispose]();
     }
   }
-}
-
-interface SyncedRooms {
-  readonly state: NodeDesiredState;
-  readonly runner: PodRunner;
-  readonly events: EventRecorder;
-  readonly notAdmitted: NotAdmitted;
-  readonly upstream: UpstreamPort;
-  readonly guard: StartGuard;
-}
-
-/** What the loop does with the rooms. */
-function syncHandler(rooms: SyncedRooms): SyncHandler {
-  const { state, runner, events, notAdmitted, upstream, guard } = rooms;
-  const { written, desired } = state;
-  const { workers } = runner;
-  /** Of documents that were not applied yet, by source. */
-  const adopted = new Map<SourceName, Hand>();
-  return {
-    onSnapshot: (snapshot) => {
-      const { source, document } = snapshot;
-      adopted.delete(source);
-      const { digest } = document ?? {};
-      if (digest !== undefined) adopted.set(source, documentHand(source, digest));
-      using _ = holdAll(guard, adopted);
-      desired.setSnapshot(snapshot);
-      upstream.changed();
-    },
-    mayApply: () => written.sourcesReady(),
-    apply: (isMerged) => {
-      using held = holdAll(guard, adopted);
-      const hasStepped = state.runs.reconcile(written.snapshots());
-      const merged = isMerged && !hasStepped ? desired.state : desired.merge();
-      events.rejected(merged.rejected);
-      notAdmitted.set(merged.notAdmitted);
-      workers.apply(merged);
-      runner.hosts.changed();
-      held.settle();
-      adopted.clear();
-      upstream.changed();
-    },
-    notify: (uid: PodUID) => workers.notify(uid),
-    review: () => desired.review(),
-  };
-}
-
-function holdAll(guard: StartGuard, hands: ReadonlyMap<SourceName, Hand>): Held {
-  const held = [...hands.values()].map((hand) => guard.hold(hand));
-  return {
-    settle: () => held.forEach((one) => one.settle()),
-    [Symbol.dispose]: () => held.forEach((one) => one[Symbol.dispose]()),
-  };
 }

@@ -3,6 +3,7 @@
 
 import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/pull-results.ts";
+import { ImagesHere } from "../image/images-here.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { nodeIdentity, nodeInfo, type NodeFactsOptions } from "../node/node-facts.ts";
 import type { ShutdownState } from "../node/shutdown/shutdown-state.ts";
@@ -38,6 +39,7 @@ export interface NodeDesiredState {
   readonly holds: HoldRequests;
   readonly images: ImageLedger;
   readonly prefetch: Prefetch;
+  readonly imagesHere: ImagesHere;
 }
 
 export function buildDesiredState(options: DesiredStateOptions): NodeDesiredState {
@@ -51,7 +53,14 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     node: () => nodeIdentity(options),
   });
   const images = new ImageLedger(() => edges.clock.monotonic(), upstream.changed);
-  const holds = new UpdateHolds({ ...edges, ...config, rows: edges.store.holds, pods });
+  const imagesHere = new ImagesHere({ ...edges, onChange: loop.review });
+  const holds = new UpdateHolds({
+    ...edges,
+    ...config,
+    rows: edges.store.holds,
+    pods,
+    areImagesHere: (wanted) => imagesHere.areHere(wanted),
+  });
   const prefetch = new Prefetch({ ...edges, onFetched: loop.review });
   const rollouts = new Rollouts({
     ...options,
@@ -92,5 +101,5 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     onReviewed: upstream.changed,
   });
   const holdRequests = new HoldRequests({ holds, rollouts, written, onChange: loop.review });
-  return { written, desired, rollouts, runs, holds: holdRequests, images, prefetch };
+  return { written, desired, rollouts, runs, holds: holdRequests, images, prefetch, imagesHere };
 }

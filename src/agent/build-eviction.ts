@@ -33,7 +33,11 @@ interface PressureOptions {
 }
 
 export function buildPressure({ edges, config }: PressureOptions): NodePressure {
-  const reserve = new SpaceReserve({ ...edges, stateDir: config.stateDir });
+  const reserve = new SpaceReserve({
+    ...edges,
+    stateDir: config.stateDir,
+    database: edges.store.database,
+  });
   const evicted = new EvictedPods({ ...edges, rows: edges.store.evictions, reserve });
   return { reserve, evicted, current: new Latest<ReadonlySet<PressureCondition>>(new Set()) };
 }

@@ -2,8 +2,7 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import type { RecordEvent } from "../api/v1/events.ts";
-import type { DesiredPod, SourceSnapshot } from "../api/pod/desired-pod.ts";
-import { isStatic } from "../api/pod/labels.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podName } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import type { ImageArchives } from "../image/archive/image-archives.ts";
@@ -33,25 +32,16 @@ export interface ImageGCOptions {
 }
 
 export function buildImageGC(options: ImageGCOptions): ImageCollector {
-  const { edges, config, loop } = options;
+  const { edges, config, loop, written } = options;
   return new ImageCollector({
     ...options,
     ...edges,
     policy: config.imageGC,
     users: () => imageUsers(options),
-    isSettled: () => loop.hasApplied && areSynced(options),
+    // After the loss of the database no image is this agent's, so also those of lost documents are none of its own.
+    isSettled: () => loop.hasApplied && written.haveSpoken(edges.store.documents.synced()),
+    sweep: (signal) => edges.archives.store.sweep(signal),
   });
-}
-
-/**
- * A broker that has never sent a document to this database has asked for none of its images: after the loss of the
- * database no image is this agent's.
- */
-function areSynced({ edges, written }: ImageGCOptions): boolean {
-  const known = edges.store.documents.synced();
-  const isSynced = ({ source, ready }: SourceSnapshot): boolean =>
-    ready || !(isStatic(source) || known.includes(source));
-  return written.sourcesReady() && written.snapshots().every(isSynced);
 }
 
 /** What the local API may do with images. */

@@ -2,13 +2,14 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import type { RecordEvent } from "../api/v1/events.ts";
+import type { Container } from "../api/v1/container.ts";
 import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { FairPlaces } from "../lib/fair-places.ts";
-import { Limiter } from "../lib/concurrency-limit.ts";
 import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { type PodObjects, podObjects } from "../podworkers/refresh-config.ts";
 import { requireConfig } from "../podworkers/require-config.ts";
+import { PodStartLatency } from "../podworkers/pod-start-latency.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
 import { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import { PodCleanup } from "../podworkers/pod-cleanup.ts";
@@ -28,7 +29,8 @@ import type { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner, type LifecycleRunnerOptions } from "../runtime/lifecycle-hooks.ts";
 import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
-import { CREATING_AT_ONCE, PodRuntime } from "../runtime/pod-runtime.ts";
+import { CreatingPlaces, startUrgency } from "../runtime/creating-places.ts";
+import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
 import { Volumes } from "../volume/volume-manager.ts";
@@ -38,6 +40,7 @@ import type { DesiredService } from "../api/v1/object/service.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ImageArchives } from "../image/archive/image-archives.ts";
 import { imagePulls, type ImagePulls } from "../image/container-image.ts";
+import type { LookForImages } from "../image/images-here.ts";
 import type { ImageUsage } from "../image/gc/image-usage.ts";
 import type { ImageLedger } from "../image/pull-results.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
@@ -83,6 +86,7 @@ export interface PodsOptions
     "check" | "shareLargeClaims" | "setUp" | "setUpRemote" | "emptyLargeVolumes" | "tearDown"
   >;
   readonly ensureImage: EnsureImage;
+  readonly startLatency: PodStartLatency;
   readonly record: RecordEvent;
   readonly redact: LifecycleRunnerOptions["redact"];
   /** Absent = nothing waits. */
@@ -107,13 +111,14 @@ export interface PodRunner {
 
 export function buildPods(options: PodsOptions): PodRunner {
   const { edges, config, pods, configs, volumes, record, lifecycle, signal } = options;
-  const { guard = UNGUARDED } = options;
+  const { guard = UNGUARDED, startLatency } = options;
   const { clock, files, store } = edges;
   const { cache, statuses, workers } = pods;
   const { onPodGone } = options;
   const hosts = buildHostsFiles(options);
   const onStatusChanged = (uid: PodUID): void => {
     hosts.changed();
+    startLatency.changed(uid);
     options.onStatusChanged(uid);
   };
   const prober = buildProber(options);
@@ -146,7 +151,9 @@ export function buildPods(options: PodsOptions): PodRunner {
     publisher,
     guard,
     record,
+    startLatency,
     maxBackoffMs: config.maxContainerRestartPeriodMs,
+    urgencyOf: (desired) => startUrgency(desired, config.priorityClasses),
     fetchImages,
     isHeld: options.isHeld,
     requireConfig: options.requireConfig,
@@ -156,6 +163,7 @@ export function buildPods(options: PodsOptions): PodRunner {
     cleanup,
     onChange: (uid) => {
       const isGone = !workers.has(uid);
+      if (isGone) startLatency.forget(uid);
       if (isGone) publisher.forget(uid);
       onStatusChanged(uid);
       if (isGone) onPodGone();
@@ -167,8 +175,9 @@ export function buildPods(options: PodsOptions): PodRunner {
 
 function buildRuntime(options: PodsOptions, hosts: HostsFiles) {
   const { configs, record, redact, helper, ensureImage, volumes, network, pods } = options;
-  const { cri, clock, log, files, probes } = options.edges;
-  const creating = new Limiter(CREATING_AT_ONCE);
+  const { edges } = options;
+  const { cri, clock, log, files, probes } = edges;
+  const creating = new CreatingPlaces(options.config);
   const [ofFiles, ofOthers] = [new FairPlaces(HOOK_PLACES), new FairPlaces(HOOK_PLACES)];
   const lifecycle = new LifecycleRunner({
     cri,
@@ -178,11 +187,11 @@ function buildRuntime(options: PodsOptions, hosts: HostsFiles) {
     takePlace: (uid, signal) => (isOfFile(uid, pods) ? ofFiles : ofOthers).take(uid, signal),
   });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
-  const common = { cri, configs, ensureImage, creating, record };
+  const common = { ...edges, configs, ensureImage, creating, record };
   const runOptions = new RunOptionsGenerator({ helper, configs, files, hosts });
   const drafts = new ContainerDrafts({ files, configs, ensureImage, helper, runOptions });
-  const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, runOptions });
-  const runtime = new PodRuntime({ ...common, clock, log, starter, killer });
+  const starter = new ContainerStarter({ ...common, lifecycle, drafts, runOptions });
+  const runtime = new PodRuntime({ ...common, starter, killer });
   return { performer: new ActionPerformer({ runtime, volumes, network, clock, record }), killer };
 }
 
@@ -216,16 +225,32 @@ function isOfFile(uid: PodUID, { workers }: Pods): boolean {
 
 function imageFetcher({ helper, ensureImage }: PodsOptions): FetchImages {
   return async (pod, signal) => {
-    const canMount = helper.mountsImages();
-    for (const container of allContainers(pod.spec)) {
-      await ensureImage(pod, container, signal);
-      const mounted = canMount ? [...volumeImages(pod, container).values()] : [];
-      for (const wanted of mounted) await ensureImage(pod, wanted, signal);
-    }
+    for (const wanted of imagesOf(pod, helper)) await ensureImage(pod, wanted, signal);
   };
 }
 
-type GivenByNode = "configs" | "ensureImage" | "helper" | "objects" | "volumes" | "network";
+/** Of its containers, and those that they mount. */
+function imagesOf(pod: Pod, helper: Pick<RuntimeHelper, "mountsImages">): readonly Container[] {
+  const canMount = helper.mountsImages();
+  return allContainers(pod.spec).flatMap((container) => [
+    container,
+    ...(canMount ? volumeImages(pod, container).values() : []),
+  ]);
+}
+
+function imageLooker(
+  helper: Pick<RuntimeHelper, "mountsImages">,
+  isHere: ImagePulls["isHere"],
+): LookForImages {
+  return async (pod, signal) => {
+    for (const wanted of imagesOf(pod, helper))
+      if (!(await isHere(pod, wanted, signal))) return false;
+    return true;
+  };
+}
+
+type GivenByNode =
+  "configs" | "ensureImage" | "helper" | "objects" | "volumes" | "network" | "startLatency";
 
 interface NodePodsOptions extends Omit<PodsOptions, GivenByNode | "isHeld" | "requireConfig"> {
   readonly nodeName: string;
@@ -242,6 +267,7 @@ interface NodePodsOptions extends Omit<PodsOptions, GivenByNode | "isHeld" | "re
 
 interface NodePodRunner extends PodRunner {
   readonly pullImage: ImagePulls["pull"];
+  readonly lookForImages: LookForImages;
 }
 
 /** From the facts of this node: its runtime, images, volumes and objects. */
@@ -266,8 +292,10 @@ export function buildNodePods(options: NodePodsOptions): NodePodRunner {
   signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
   const observed = () => cache.all().values();
   const configs = podConfigs({ ...options, devices, observed });
+  const startLatency = new PodStartLatency({ ...edges, ...pods });
   const images = imagePulls({
     ...options,
+    pulling: (uid) => startLatency.pulling(uid),
     edges: { ...edges, cri: options.usage.watch(edges.cri) },
     objects,
     isOfFile: (pod) => !isOfDocument(knownAs(pod, options)),
@@ -275,11 +303,13 @@ export function buildNodePods(options: NodePodsOptions): NodePodRunner {
     observed: (uid) => cache.get(uid),
     ledger: options.images,
   });
+  const helper = runtimeHelper({ ...options, allocatable, volumes });
   const runner = buildPods({
     ...options,
     configs: renewingPaths(configs, volumes),
     ensureImage: images.ensure,
-    helper: runtimeHelper({ ...options, allocatable, volumes }),
+    startLatency,
+    helper,
     objects: podObjects({ edges, desired, written: options.written, volumes }),
     volumes,
     network: runtime,
@@ -290,7 +320,11 @@ export function buildNodePods(options: NodePodsOptions): NodePodRunner {
       requireConfig(wanted.pod, facts);
     },
   });
-  return { ...runner, pullImage: images.pull };
+  return {
+    ...runner,
+    pullImage: images.pull,
+    lookForImages: imageLooker(helper, images.isHere),
+  };
 }
 
 /** A volume's path is resolved and checked again right before a container mounts it. */
@@ -305,7 +339,7 @@ function renewingPaths(configs: PodConfigs, volumes: Volumes): PodConfigs {
 }
 
 /** An unknown pod counts as one of an unsigned document. */
-function claimUser(reader: DesiredPod | undefined): ClaimUser {
+export function claimUser(reader: DesiredPod | undefined): ClaimUser {
   if (reader === undefined) return "UnsignedDocument";
   if (isStatic(reader.source)) return "File";
   return reader.signed === true ? "SignedDocument" : "UnsignedDocument";

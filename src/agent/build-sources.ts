@@ -3,14 +3,17 @@
 
 import type { SourceSnapshot } from "../api/pod/desired-pod.ts";
 import { withoutUndefined } from "../lib/json.ts";
+import type { GroupMember } from "../protocol/groups.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-source.ts";
 import type { HttpSource } from "../source/http/http-source.ts";
 import { FileSource } from "../source/file/file-source.ts";
-import type { NodeViewOptions } from "../node/node-view.ts";
+import type { NodeViewOptions } from "../node/node-view-options.ts";
 import { buildManifestUrl, lastGoodOfFiles } from "./build-manifest-url.ts";
 import { askDirectory } from "./volume-helper.ts";
+import { REMOTE_SETTINGS_FEATURE } from "../source/document/judge-settings.ts";
+import { AGENT_UPDATE_FEATURE } from "../source/document/agent-update.ts";
 import { Trust } from "../trust/trust.ts";
 import type { StartGuard, WorkGuard } from "../store/start-guard/start-guard.ts";
 import { guardedDirectories } from "../source/policy/host-paths-and-devices.ts";
@@ -20,6 +23,8 @@ interface SourcesOptions
     Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
     Pick<MqttSourceOptions, "onFleet"> {
   readonly rollouts: Pick<Rollouts, "hasFailed">;
+  /** `mqtt.groups` in force. */
+  readonly groups: readonly GroupMember[];
   readonly guard: WorkGuard & Pick<StartGuard, "judged">;
   /** Receives every snapshot, in order. */
   readonly emit: (snapshot: SourceSnapshot) => void;
@@ -75,7 +80,8 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
   const { fleet, podPolicy: policy, requireDigest } = mqtt;
   const documents = new MqttSource({
     ...edges,
-    ...withoutUndefined({ fleet, onFleet, groups: mqtt.groups }),
+    ...withoutUndefined({ fleet, onFleet }),
+    groups: options.groups,
     documents: edges.store.documents,
     guard,
     onJudged: () => guard.judged(),
@@ -84,7 +90,11 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
     facts: {
       agentVersion: version,
       arch: edges.machine.architecture,
-      features: new Set(),
+      features: new Set([
+        ...(edges.selfUpdate === undefined ? [] : [AGENT_UPDATE_FEATURE]),
+        ...(edges.device === undefined ? [] : [REMOTE_SETTINGS_FEATURE]),
+      ]),
+      ...withoutUndefined({ settingsError: edges.device?.settingsError }),
       clusterDNS: clusterDNS.length > 0,
     },
     trust,

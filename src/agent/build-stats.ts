@@ -7,6 +7,8 @@ import type { Edges } from "../edges.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import { cgroupPaths, type CgroupPaths } from "../runtime/cgroup/cgroup-parent.ts";
+import { Claims } from "../volume/claim-directory.ts";
+import { claimUser } from "./build-pods.ts";
 import { NodeSummary } from "../stats/node-summary.ts";
 import { PodStats } from "../stats/pod-stats.ts";
 
@@ -29,11 +31,16 @@ export function buildStats(options: StatsOptions): Measuring {
   const { edges, config, pods, runtime } = options;
   const podsCgroup = (): string => cgroupsOf(undefined, options).allPods;
   const cgroupOf = (pod: DesiredPod): string => cgroupsOf(pod, options).pod;
+  const claims = new Claims({ ...config, ...edges });
   const stats = new PodStats({ edges, config, cgroupOf });
   const summary = new NodeSummary({
     ...options,
     stats,
     podsCgroup,
+    claimPath: (desired, name) => {
+      const { namespace } = desired.pod.metadata;
+      return claims.pathOf({ namespace, name, by: claimUser(desired) });
+    },
     cgroupOf: (pod, container) =>
       container === "" ? cgroupOf(pod) : `${cgroupOf(pod)}/${cgroupName(container, runtime)}`,
     pods: () =>

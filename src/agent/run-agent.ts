@@ -1,7 +1,9 @@
 // Performs: `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
 
 import { writeSync } from "node:fs";
-import type { AgentConfig } from "../config/config.ts";
+import type { AgentConfig, ConfigFields } from "../config/config.ts";
+import { configWith, settingsError } from "../config/remote-settings.ts";
+import { listenAddress } from "../config/listen-config.ts";
 import { containerdEvents } from "../containerd/containerd-events.ts";
 import { archiveBytes } from "../containerd/archive/archive-bytes.ts";
 import { containerdImages } from "../containerd/archive/containerd-images.ts";
@@ -16,8 +18,10 @@ import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
 import { findBoard } from "../host/board.ts";
 import { lockStateDir } from "../host/agent-lock.ts";
 import { bootId, readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
+import { realExecProcesses } from "../host/process/exec-processes.ts";
 import { trimMemory } from "../host/trim-memory.ts";
-import { isRunning, ownIdentity } from "../host/process-identity.ts";
+import { lightChecks } from "../host/process/light-check.ts";
+import { isRunning, ownIdentity } from "../host/process/process-identity.ts";
 import { compressFile } from "../host/tree/compress-file.ts";
 import { helperProcesses } from "../host/helper-process.ts";
 import { runPrograms } from "../host/run-program.ts";
@@ -27,43 +31,71 @@ import { downloads } from "../host/http/download.ts";
 import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
 import { protectFromOom } from "../host/oom/oom-score.ts";
+import { MANAGER_VARIABLES, serviceManager } from "../host/service-manager.ts";
 import { realReadings } from "../host/resource-readings.ts";
 import { systemdLogind } from "../host/logind/logind.ts";
+import { countedFiles, storageWritten } from "../host/usage/counted-files.ts";
 import { realUsage } from "../host/usage/usage-readings.ts";
+import type { Files } from "../host/files.ts";
 import { realFiles } from "../host/real-files.ts";
 import { readRootKeys } from "../host/root-keys.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { CountWritten } from "../lib/files/write-classes.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
+import { Meter } from "../lib/meter.ts";
 import { createLogger, JOURNAL_LIMIT, type Logger } from "../lib/logger.ts";
 import { systemClock, systemRandom } from "../lib/system-clock.ts";
+import { BUILT_MS, userAgent } from "../lib/version-info.ts";
+import { certificateExpiries } from "../mqtt/parse-certificates.ts";
+import type { RemoteSettings } from "../protocol/remote-settings.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import { LocalServer } from "../server/local-server.ts";
+import { RunMarker } from "../store/run-marker.ts";
+import { noticesOf, provisioningConditions, type ProvisionReport } from "../provision/report.ts";
+import { preparedMark } from "../provision/prepare-image.ts";
 import { Store } from "../store/store.ts";
-import { resolveIdentity } from "../node/identity.ts";
+import { resolveIdentity } from "../node/identity/identity.ts";
 import { Agent } from "./agent.ts";
+import { askDirectory } from "./volume-helper.ts";
+import { selfUpdateEdge } from "./self-update-edge.ts";
 import { markClock, settleClock, type ClockAtStartOptions } from "../node/set-clock.ts";
 import type { Edges } from "../edges.ts";
 
-/** Set by the build: seconds since 1970 of its sources. */
-declare const AGENT_BUILD_TIME: number | undefined;
-
 interface RunAgentOptions {
   readonly config: AgentConfig;
+  /** The same as the device has it, before defaults that depend on other fields. */
+  readonly fields: ConfigFields;
   readonly version: string;
+  /** What became of the provisioning directory; absent = there is none. */
+  readonly provisioned?: ProvisionReport | undefined;
 }
 
-/** Resolves to the exit code: 0 after SIGTERM or SIGINT, 1 when the agent cannot start or a loop ends. */
-export async function runAgent({ config, version }: RunAgentOptions): Promise<number> {
+/** EX_TEMPFAIL: the service manager shall start the launcher again, which starts another version. */
+const RESTART_CODE = 75;
+
+/**
+ * Resolves to the exit code: 0 after SIGTERM or SIGINT, 1 when the agent cannot start or a loop ends, 75 to be started again as
+ * another version.
+ */
+export async function runAgent(options: RunAgentOptions): Promise<number> {
   // The MQTT library calls deprecated functions; the warnings are not JSON and no concern of an operator.
   process.noDeprecation = true;
   const clock = systemClock(sinceBoot);
-  const { logLevel: level } = config;
-  const log = createLogger({ clock, level, write: writeLine, limit: JOURNAL_LIMIT });
+  const { logLevel: level } = options.config;
+  const meter = new Meter();
+  const count: CountWritten = (kind, bytes) =>
+    meter.count("agent_written_bytes_total", { class: kind }, bytes);
+  const write = (line: string): void => {
+    writeLine(line);
+    count("journal", Buffer.byteLength(line));
+  };
+  const log = createLogger({ clock, level, write, limit: JOURNAL_LIMIT });
   try {
-    await live({ config, version }, clock, log);
+    logProvisioning(options.provisioned, log);
+    const wantsRestart = await live(options, { clock, log, meter, count });
     log.info("stopped; the pods run on");
-    return 0;
+    return wantsRestart ? RESTART_CODE : 0;
   } catch (error) {
     log.error("the agent cannot continue", {
       reason: reasonOf(error, "AgentError"),
@@ -73,26 +105,36 @@ export async function runAgent({ config, version }: RunAgentOptions): Promise<nu
   }
 }
 
+interface Surroundings {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly meter: Meter;
+  readonly count: CountWritten;
+}
+
 async function live(
-  { config, version }: RunAgentOptions,
-  clock: Clock,
-  log: Logger,
-): Promise<void> {
-  const files = realFiles();
+  { config, fields, version, provisioned }: RunAgentOptions,
+  { clock, log, meter, count }: Surroundings,
+): Promise<boolean> {
+  const files = countedFiles(realFiles(), config, count);
   files.makeDirectory(config.stateDir, 0o700);
   using _lock = lockStateDir(config.stateDir);
-  using store = openStore(config, log);
+  const marker = new RunMarker({ stateDir: config.stateDir, files, bootId: bootId() });
+  if (marker.trouble !== undefined)
+    log.warn("the next start cannot know how this one ended", { error: marker.trouble });
+  using store = openStore(config, files, log);
+  store.database.countWith((bytes) => count("database", bytes));
   const time: ClockAtStartOptions = {
     clock,
     log,
     mark: store.clockMark,
     mayStep: config.setClock,
-    built: typeof AGENT_BUILD_TIME === "number" ? AGENT_BUILD_TIME * 1000 : 0,
+    built: BUILT_MS ?? 0,
     synchronised: clockSynchronised,
     set: setSystemClock,
   };
   const clockFloor = settleClock(time);
-  using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
+  using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock, meter });
   // Of its own: an archive's bytes must not delay the events.
   using images = new GrpcChannel({ endpoint: config.imageServiceEndpoint, clock });
   using cri = strayTaskClient({
@@ -109,11 +151,21 @@ async function live(
   const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
   const machine = { ...readMachineFacts(), storageBytes };
   const { stateDir, nodeName: template } = config;
-  const identity = resolveIdentity({ files, log, stateDir, template, facts: machine });
+  const identity = resolveIdentity({
+    files,
+    log,
+    stateDir,
+    template,
+    facts: machine,
+    prepared: preparedMark(files, stateDir),
+    random: systemRandom,
+  });
+  const web = { clock, userAgent: userAgent(version, process.arch) };
   const edges: Edges = {
     clock,
     random: systemRandom,
     log,
+    meter,
     files,
     mounts: realMounts(),
     runHelper: helperProcesses({ clock }),
@@ -141,6 +193,7 @@ async function live(
     archives: {
       store: containerdImages({
         channel: images,
+        clock,
         cri,
         owner: ownIdentity(),
         isRunning,
@@ -149,8 +202,8 @@ async function live(
       read: archiveBytes,
     },
     probes: realProbeEdge(clock),
-    download: downloads(clock),
-    mqtt: new MqttjsLink(clock),
+    download: downloads(web),
+    mqtt: new MqttjsLink(clock, web.userAgent),
     store,
     machine,
     bootId: bootId(),
@@ -161,27 +214,109 @@ async function live(
     clockFloor,
     kernelLog: realKernelLog(),
     trimMemory,
-    compressFile,
+    compressFile: async (from, to, signal) => {
+      await compressFile(from, to, signal);
+      count("container_logs", files.info(to)?.size ?? 0);
+    },
+    storage: {
+      lastStop: marker.lastStop,
+      check: lightChecks(clock),
+      written: storageWritten,
+    },
     sha256,
     verifySignature: verifyEd25519,
     rootKeys: () => readRootKeys(files, config.trustPath),
+    device: {
+      configWith: (settings) => configWith(fields, settings),
+      settingsError: (settings) => settingsError(fields, settings) ?? certificateError(settings),
+    },
+    ...selfUpdateEdge(web, count),
+    ...serviceManagerEdge(),
   };
   const { nodeName } = identity;
-  const conditions = [...identity.conditions, ...protectFromOom(log)];
-  const agent = new Agent({ edges, config, version, nodeName, conditions });
-  const server = new LocalServer({ socket: config.socket, facts: agent.facts, files, clock, log });
+  const conditions = [
+    ...identity.conditions,
+    ...(provisioned === undefined ? [] : provisioningConditions(provisioned)),
+    ...protectFromOom(log),
+  ];
+  const agent = new Agent({ edges, config, version, nodeName, conditions, provisioned });
+  const { facts, onChange } = agent;
+  const server = new LocalServer({
+    socket: config.socket,
+    podLogsDir: config.podLogsDir,
+    socketGroup: config.socketGroup,
+    facts,
+    files,
+    cri,
+    clock,
+    log,
+    meter,
+    onChange,
+    execProcesses: realExecProcesses,
+    manifests: {
+      directory: config.staticPodPath,
+      nodeName,
+      clusterDNS: config.clusterDNS.length > 0,
+      sha256,
+      random: systemRandom,
+      askDirectory: askDirectory(edges),
+    },
+    secure: {
+      ...secureSettings(config),
+      nodeName,
+      hostname: machine.hostname,
+      random: systemRandom,
+      addresses: () => readNodeAddresses().map(({ address }) => address),
+      clockFloor: () => clockFloor.at,
+      clockSynchronised,
+    },
+  });
+  await server.listen();
   const stop = stopSignal();
   log.info("started", { version, node: nodeName, instance: config.instance, pid: process.pid });
   try {
     await agent.run(stop);
     markClock(time);
+    marker.stopped();
+    return agent.wantsRestart;
   } finally {
-    await server.stop();
+    server.stop();
   }
 }
 
-function openStore({ stateDir }: AgentConfig, log: Logger): Store {
-  const store = Store.open({ stateDir, files: realFiles(), random: systemRandom });
+function certificateError({ mqtt: { ca } }: RemoteSettings): string | undefined {
+  if (ca === undefined) return undefined;
+  try {
+    certificateExpiries(ca);
+    return undefined;
+  } catch (error) {
+    return `config.mqtt.ca: ${messageOf(error)}`;
+  }
+}
+
+function logProvisioning(report: ProvisionReport | undefined, log: Logger): void {
+  if (report === undefined) return;
+  for (const { level, message, ...facts } of noticesOf(report)) log[level](message, facts);
+}
+
+/** What the agent runs is no business of its service manager, and must not speak for it. */
+function serviceManagerEdge(): Pick<Edges, "serviceManager"> {
+  const manager = serviceManager(process.env);
+  for (const name of MANAGER_VARIABLES) delete process.env[name];
+  return manager === undefined ? {} : { serviceManager: manager };
+}
+
+function secureSettings({ stateDir, listen, tlsCertFile, tlsPrivateKeyFile }: AgentConfig) {
+  const hasFiles = tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined;
+  return {
+    stateDir,
+    listen: listen === undefined ? undefined : listenAddress(listen),
+    certificateFiles: hasFiles ? { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile } : undefined,
+  };
+}
+
+function openStore({ stateDir }: AgentConfig, files: Files, log: Logger): Store {
+  const store = Store.open({ stateDir, files, random: systemRandom });
   if (store.recovered !== undefined)
     log.error("the database was damaged; it was moved aside and is rebuilt", {
       ...store.recovered,
@@ -194,6 +329,8 @@ function openStore({ stateDir }: AgentConfig, log: Logger): Store {
     log.warn("the key of Secrets is not safe", { why: store.secrets.warning });
   if (store.trust.trouble !== undefined)
     log.error("the trust record was damaged", { why: store.trust.trouble });
+  if (store.settings.trouble !== undefined)
+    log.error("the settings of documents cannot be read", { why: store.settings.trouble });
   for (const repair of store.documents.repairs)
     log.warn("desired document repaired", { ...repair });
   return store;

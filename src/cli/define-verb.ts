@@ -1,17 +1,20 @@
 // Performs: defines a verb of `agent`, and makes commands with flags and help of the table of verbs.
 
 import { Option, type Command } from "commander";
-import type { AgentConfig } from "../config/config.ts";
-import type { Flag, Flags } from "./flags.ts";
-import { findSocket, type ConnectionFlags } from "./load-config.ts";
-import { LocalClient } from "./local-client.ts";
+import type { AgentConfig, ConfigFields } from "../config/config.ts";
+import type { ProvisionReport } from "../provision/report.ts";
+import type { Completes, Flag, Flags } from "./flags.ts";
+import type { ConnectionFlags } from "./load-config.ts";
+import type { LocalClient } from "./local-client.ts";
 import type { Terminal } from "./process-io.ts";
 
 /** What `agent run` needs of the agent; loaded only then, so that every other verb starts at once. */
 export interface AgentModule {
   readonly runAgent: (options: {
     readonly config: AgentConfig;
+    readonly fields: ConfigFields;
     readonly version: string;
+    readonly provisioned: ProvisionReport | undefined;
   }) => Promise<number>;
 }
 
@@ -20,7 +23,11 @@ export interface Verb {
   readonly usage: string;
   readonly aliases?: readonly string[];
   readonly description: string;
+  /** Of the help of the program. */
+  readonly heading?: string;
   readonly flags?: Flags;
+  /** What a shell may write as arguments, by their place; the last one holds for those that follow. */
+  readonly completes?: readonly Completes[];
   /** One of these follows. */
   readonly verbs?: readonly Verb[];
   /** Resolves to the exit code. Absent if there are `verbs`. */
@@ -33,6 +40,8 @@ export interface VerbContext {
   /** Of this binary. */
   readonly version: string;
   readonly loadAgent: () => Promise<AgentModule>;
+  /** The whole table, with the verbs of `agent fleet`. */
+  readonly allVerbs: () => Promise<readonly Verb[]>;
 }
 
 export interface VerbCall extends VerbContext {
@@ -50,8 +59,9 @@ export function addVerb(
   verb: Verb,
   parts: { readonly context: VerbContext; readonly done: (code: number) => void },
 ): void {
-  const { usage, aliases = [], description, flags = {}, verbs = [], run } = verb;
+  const { usage, aliases = [], description, heading, flags = {}, verbs = [], run } = verb;
   const command = parent.command(usage).aliases(aliases).description(description);
+  if (heading !== undefined) command.helpGroup(heading);
   addFlags(command, flags);
   for (const below of verbs) addVerb(command, below, parts);
   if (run === undefined) return;
@@ -65,8 +75,9 @@ function callOf(command: Command, context: VerbContext): VerbCall {
     args: command.args,
     flags,
     connect: async () => {
-      const { clock, environment } = context.terminal;
-      return new LocalClient({ socket: await findSocket(flags(), environment), clock });
+      // Loaded with all that they decode only for verbs that ask the agent: the help starts at once.
+      const { connectAgent } = await import("./connect-agent.ts");
+      return connectAgent(flags(), context.terminal);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Performs: `-o json` and `-o yaml`: prints whole objects.
 
-import type { ObjectView } from "./api-views.ts";
+import type { ObjectView } from "../node/api-views.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./process-io.ts";
 

@@ -2,13 +2,17 @@
 
 import { existsSync } from "node:fs";
 import type { Locate } from "../api/decode/field-path.ts";
-import { decodeConfig, readConfigFields, type AgentConfig } from "../config/config.ts";
+import {
+  decodeConfig,
+  readConfigFields,
+  type AgentConfig,
+  type ConfigFields,
+} from "../config/config.ts";
 import type { FieldError, Result } from "../lib/result.ts";
-import { UsageError } from "./exit-codes.ts";
+import { CONFIG_FILE } from "./flags.ts";
+import { CliError, UsageError } from "./exit-codes.ts";
 import { errorLine } from "./terminal-text.ts";
 import { readNamedFile } from "./read-file.ts";
-
-export const CONFIG_FILE = "/etc/agent/agent.yaml";
 
 /** The flags of every verb; undefined or "" = not given. */
 export interface ConnectionFlags {
@@ -31,15 +35,60 @@ export async function loadConfig(
   return decoded(await findConfig(flags, environment), { flags, environment });
 }
 
-/** The same as a file would have it: `agent config print`. */
+export interface DeviceConfiguration {
+  readonly config: AgentConfig;
+  /** Without the defaults that depend on other fields. */
+  readonly fields: ConfigFields;
+}
+
+/** The same, with what settings of documents are laid over. */
+export async function loadDeviceConfig(
+  flags: ConnectionFlags,
+  environment: Environment,
+): Promise<DeviceConfiguration> {
+  const found = await findConfig(flags, environment);
+  const config = decoded(found, { flags, environment });
+  return { config, fields: valueOf(readConfigFields(found.document), found.path) };
+}
+
+export interface ConfigOrDefaults {
+  readonly config: AgentConfig;
+  /** Why the configuration is not valid, and the defaults stand for it. */
+  readonly configError: string | undefined;
+}
+
+/** For verbs that are wanted most where the configuration is wrong. */
+export async function loadConfigOrDefaults(
+  flags: ConnectionFlags,
+  environment: Environment,
+): Promise<ConfigOrDefaults> {
+  try {
+    return { config: await loadConfig(flags, environment), configError: undefined };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const defaults = decodeConfig({});
+    if (!defaults.ok) throw new CliError("the defaults are not valid", error);
+    return { config: defaults.value, configError: error.message.replaceAll("\n", " ") };
+  }
+}
+
+interface ConfigInForce {
+  /** As a file would have it. */
+  readonly config: object;
+  /** Sentences about what is not from the file. */
+  readonly origin: readonly string[];
+}
+
+/** With the settings of documents: `agent config print`. */
 export async function loadConfigInForce(
   flags: ConnectionFlags,
   environment: Environment,
-): Promise<object> {
-  const found = await findConfig(flags, environment);
-  const config = decoded(found, { flags, environment });
+): Promise<ConfigInForce> {
+  const { config, fields } = await loadDeviceConfig(flags, environment);
   const { configInForce } = await import("../config/print-config.ts");
-  return configInForce(valueOf(readConfigFields(found.document), found.path), config);
+  const { settingsInForce } = await import("./settings-in-force.ts");
+  const { over, origin } = settingsInForce(config.stateDir, fields);
+  return { config: configInForce(over.fields, { ...over.config, socket: config.socket }), origin };
 }
 
 /** A configuration file that was not judged yet; a document without a path = the defaults. */
@@ -49,9 +98,14 @@ interface FoundConfig {
   readonly locate?: Locate | undefined;
 }
 
-async function findConfig(flags: ConnectionFlags, environment: Environment): Promise<FoundConfig> {
+/** The configuration file; undefined = there is none, and the defaults hold. */
+export function configPath(flags: ConnectionFlags, environment: Environment): string | undefined {
   const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
-  const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined);
+  return named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined);
+}
+
+async function findConfig(flags: ConnectionFlags, environment: Environment): Promise<FoundConfig> {
+  const path = configPath(flags, environment);
   return path === undefined ? { path: "", document: {} } : readFile(path);
 }
 

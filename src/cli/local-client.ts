@@ -2,6 +2,8 @@
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { ShutdownView } from "../node/shutdown/node-shutdown.ts";
+import type { SelfUpdateView } from "../self-update/self-update-view.ts";
+import type { RestartedContainer } from "../node/restart-pod.ts";
 import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";
@@ -11,14 +13,25 @@ import {
   isPull,
   isPulled,
   isRejections,
+  isRestarted,
+  isSelfUpdate,
   isShutdown,
   isTrust,
   isVersion,
   type ImageView,
-} from "./api-views.ts";
+} from "../node/api-views.ts";
+import {
+  isBrowserAddress,
+  isKubeconfig,
+  isUsers,
+  type BrowserAddressView,
+  type KubeconfigView,
+  type UsersView,
+} from "../node/user-views.ts";
 import { CliError } from "./exit-codes.ts";
+import { statusError, warningsOf } from "./write/status-text.ts";
 import { errorCode } from "../lib/errors.ts";
-import { parseJson } from "../lib/json.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../lib/json.ts";
 
 export interface LocalClientOptions {
   readonly socket: string;
@@ -27,14 +40,42 @@ export interface LocalClientOptions {
   readonly timeoutMs?: number;
 }
 
+/** An answer of the Kubernetes API, whatever its status. */
+export interface KubeReply {
+  readonly status: number;
+  readonly body: JsonObject;
+  /** As kubectl prints them. */
+  readonly warnings: readonly string[];
+}
+
+interface KubeRequest extends Pick<Ask, "signal" | "timeoutMs"> {
+  readonly method: "GET" | "DELETE" | "PATCH";
+  readonly path: string;
+  readonly body?: { readonly type: string; readonly value: unknown };
+}
+
 interface Ask {
-  readonly method?: "GET" | "DELETE" | "POST";
+  /** The form of the answer; default: JSON. */
+  readonly accept?: string | undefined;
+  readonly method?: "GET" | "DELETE" | "POST" | "PATCH";
+  readonly body?: KubeRequest["body"];
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
 }
 
+interface Answered extends Pick<KubeReply, "status" | "warnings"> {
+  readonly text: string;
+}
+
 const TIMEOUT_MS = 10_000;
 const SHUTDOWN = "/shutdown";
+const SELF_UPDATE = "/self-update";
+/** Longer than any grace period. */
+const RESTART_MS = 86_400_000;
+const KUBECONFIG = "/kubeconfig";
+const UI_TOKENS = "/ui/tokens";
+/** A slow processor makes keys. */
+const KEYS_MS = 60_000;
 /** The agent collects for ten minutes at most. */
 const REMOVE_MS = 660_000;
 /** A slow line brings a large image overnight. */
@@ -47,12 +88,13 @@ interface NamedObject {
 
 /** Every method throws CliError. */
 export class LocalClient {
-  readonly #socket: string;
+  /** Its path. */
+  readonly socket: string;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
 
   constructor(options: LocalClientOptions) {
-    this.#socket = options.socket;
+    this.socket = options.socket;
     this.#clock = options.clock;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
@@ -66,9 +108,64 @@ export class LocalClient {
     return (await this.read(path, isListOf(isItem), signal)).items;
   }
 
+  /** The object at `path` of the Kubernetes API; rejects with the server's sentence. */
+  async object<T>(
+    path: string,
+    is: (value: unknown) => value is T,
+    ask: Pick<Ask, "accept" | "signal"> = {},
+  ): Promise<T> {
+    const { status, text } = await this.#ask(path, ask);
+    if (status === 200) return this.#decoded(path, text, is);
+    throw statusError(text) ?? this.#refused(path, status, text);
+  }
+
+  /** Gives the parts of an answer to `take` as they come, until its end or `signal` aborts. */
+  async stream(
+    path: string,
+    take: (part: Uint8Array) => Promise<void>,
+    { signal, accept }: { readonly signal: AbortSignal; readonly accept?: string },
+  ): Promise<void> {
+    try {
+      const reach = { unix: this.socket, signal, timeout: false, ...headersOf(accept) };
+      const response = await fetch(`http://agent${path}`, reach);
+      if (response.status !== 200) {
+        const text = await response.text();
+        throw statusError(text) ?? this.#refused(path, response.status, text);
+      }
+      if (response.body === null) return;
+      for await (const part of response.body) if (isBytes(part)) await take(part);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      if (thrown instanceof CliError) throw thrown;
+      throw this.unreachable(thrown, undefined);
+    }
+  }
+
+  async pod<T>({ namespace, name }: NamedObject, is: (value: unknown) => value is T): Promise<T> {
+    const place = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    const path = `${place}/pods/${encodeURIComponent(name)}`;
+    return this.object(path, is);
+  }
+
   /** What the sources refused, shadowed or ignored. */
   async rejected(signal?: AbortSignal): Promise<readonly Rejection[]> {
     return this.read("/rejected", isRejections, signal);
+  }
+
+  /** Why a pod does not run; rejects with the agent's sentence. */
+  async explanation<T>(path: string, is: (value: unknown) => value is T): Promise<T> {
+    const { status, text } = await this.#ask(path, {});
+    if (status === 404) throw new CliError(text.trim());
+    if (status !== 200) throw this.#refused(path, status, text);
+    return this.#decoded(path, text, is);
+  }
+
+  /** Sentences of what is wrong with the agent; none = it is healthy. */
+  async health(): Promise<readonly string[]> {
+    const { status, text } = await this.#ask("/healthz", {});
+    if (status === 200) return [];
+    if (status !== 503) throw this.#refused("/healthz", status, text);
+    return text.trim().split("\n");
   }
 
   /** The version of the agent that runs, not of this binary. */
@@ -83,14 +180,21 @@ export class LocalClient {
     await this.#change("DELETE", path, "?data=true");
   }
 
-  /** At most `seconds` more for a pod that is being stopped; rejects with the agent's sentence if it is not. */
-  async shortenGrace(pod: NamedObject, seconds: number): Promise<void> {
-    await this.#change("DELETE", podPath(pod), `?gracePeriodSeconds=${seconds}`);
-  }
-
   /** `pod` undefined = the whole node; rejects with the agent's sentence if the agent refuses. */
   async changeHold(verb: HoldVerb, pod: NamedObject | undefined): Promise<void> {
     await this.#change("POST", `${pod === undefined ? "" : podPath(pod)}/${verb}`);
+  }
+
+  /** Resolves when the containers of the pod run again; rejects with the agent's sentence. */
+  async restart(
+    pod: NamedObject,
+    container: string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly RestartedContainer[]> {
+    const query = container === undefined ? "" : `?container=${encodeURIComponent(container)}`;
+    const path = `${podPath(pod)}/restart`;
+    const text = await this.#change("POST", path, query, { timeoutMs: RESTART_MS, signal });
+    return this.#decoded(path, text, isRestarted).containers;
   }
 
   /** How far a shutdown is. */
@@ -104,6 +208,13 @@ export class LocalClient {
 
   async cancelShutdown(): Promise<ShutdownView> {
     return this.#decoded(SHUTDOWN, await this.#change("DELETE", SHUTDOWN), isShutdown);
+  }
+
+  /** How far an update of the agent itself is; `change`: the query of what begins it. */
+  async selfUpdate(change?: string): Promise<SelfUpdateView> {
+    if (change === undefined) return this.read(SELF_UPDATE, isSelfUpdate);
+    const text = await this.#change("POST", SELF_UPDATE, change);
+    return this.#decoded(SELF_UPDATE, text, isSelfUpdate);
   }
 
   /** The images of the node, with what keeps each. */
@@ -145,6 +256,34 @@ export class LocalClient {
     return this.#decoded(path, text, isImages).items;
   }
 
+  /** A new user of the API over TLS; rejects with the agent's sentence. */
+  async kubeconfig(order: Readonly<Record<string, string>>): Promise<KubeconfigView> {
+    return this.#decoded(KUBECONFIG, await this.#order(KUBECONFIG, order), isKubeconfig);
+  }
+
+  /** An address of the page that works once; rejects with the agent's sentence. */
+  async browserAddress(order: Readonly<Record<string, string>>): Promise<BrowserAddressView> {
+    return this.#decoded(UI_TOKENS, await this.#order(UI_TOKENS, order), isBrowserAddress);
+  }
+
+  async #order(path: string, order: Readonly<Record<string, string>>): Promise<string> {
+    const query = `?${new URLSearchParams(order).toString()}`;
+    return this.#change("POST", path, query, { timeoutMs: KEYS_MS });
+  }
+
+  /** Who may use the API over TLS. */
+  async users(): Promise<UsersView> {
+    return this.read(KUBECONFIG, isUsers);
+  }
+
+  async revokeUser(user: string): Promise<void> {
+    await this.#change("DELETE", KUBECONFIG, `?user=${encodeURIComponent(user)}`);
+  }
+
+  async closeApi(): Promise<void> {
+    await this.#change("DELETE", `${KUBECONFIG}/listen`);
+  }
+
   /** Which keys sign for this node, and why. */
   async trust(): Promise<TrustView> {
     return this.read("/trust", isTrust);
@@ -154,6 +293,13 @@ export class LocalClient {
   async resetTrust(): Promise<TrustView> {
     const path = "/trust/reset";
     return this.#decoded(path, await this.#change("POST", path), isTrust);
+  }
+
+  /** Asks the Kubernetes API. Throws CliError if the answer is no JSON object. */
+  async kube({ path, ...asked }: KubeRequest): Promise<KubeReply> {
+    const { status, text, warnings } = await this.#ask(path, asked);
+    const body = this.#decoded(path, text, isJsonObject);
+    return { status, body, warnings };
   }
 
   /** The JSON at `path`. */
@@ -175,7 +321,7 @@ export class LocalClient {
     limits: Pick<Ask, "signal" | "timeoutMs"> = {},
   ): Promise<string> {
     const { status, text } = await this.#ask(`${path}${query}`, { method, ...limits });
-    if (status === 404 || status === 409) throw new CliError(text.trim());
+    if (status === 404 || status === 409 || status === 504) throw new CliError(text.trim());
     if (status !== 200) throw this.#refused(path, status, text);
     return text;
   }
@@ -184,32 +330,37 @@ export class LocalClient {
     const value = parseJson(text);
     if (is(value)) return value;
     throw new CliError(
-      `${this.#socket} answered ${path} in an unknown form: check that it is the agent's socket, and that this binary is as new as the running agent`,
+      `${this.socket} answered ${path} in an unknown form: check that it is the agent's socket, and that this binary is as new as the running agent`,
     );
   }
 
   async #ask(
     path: string,
-    { method = "GET", signal, timeoutMs = this.#timeoutMs }: Ask,
-  ): Promise<{ readonly status: number; readonly text: string }> {
+    { method = "GET", accept, signal, timeoutMs = this.#timeoutMs, body }: Ask,
+  ): Promise<Answered> {
     using limit = deadline(this.#clock, timeoutMs, signal);
     try {
       const response = await fetch(`http://agent${path}`, {
         method,
-        unix: this.#socket,
+        ...headersOf(accept),
+        unix: this.socket,
         signal: limit.signal,
         // Bun's own limit of five minutes.
         timeout: false,
+        ...(body === undefined
+          ? {}
+          : { body: JSON.stringify(body.value), headers: { "content-type": body.type } }),
       });
-      return { status: response.status, text: await response.text() };
+      const warnings = warningsOf(response.headers.get("warning") ?? "");
+      return { status: response.status, text: await response.text(), warnings };
     } catch (thrown) {
-      throw this.#unreachable(thrown, limit.signal.aborted ? timeoutMs : undefined);
+      throw this.unreachable(thrown, limit.signal.aborted ? timeoutMs : undefined);
     }
   }
 
-  /** `abortedMs`: the limit that has passed. */
-  #unreachable(thrown: unknown, abortedMs: number | undefined): CliError {
-    const [socket, code] = [this.#socket, errorCode(thrown)];
+  /** Why there is no connection; `abortedMs`: the limit that has passed. */
+  unreachable(thrown: unknown, abortedMs?: number): CliError {
+    const [socket, code] = [this.socket, errorCode(thrown)];
     if (abortedMs !== undefined) {
       const seconds = abortedMs / 1000;
       return new CliError(
@@ -231,9 +382,17 @@ export class LocalClient {
   #refused(path: string, status: number, text: string): CliError {
     const reason = text.trim().slice(0, 500);
     return new CliError(
-      `the agent on ${this.#socket} answered ${path} with HTTP ${status}${reason === "" ? "" : `: ${reason}`}`,
+      `the agent on ${this.socket} answered ${path} with HTTP ${status}${reason === "" ? "" : `: ${reason}`}`,
     );
   }
+}
+
+function headersOf(accept: string | undefined): { readonly headers?: Record<string, string> } {
+  return accept === undefined ? {} : { headers: { accept } };
+}
+
+function isBytes(part: unknown): part is Uint8Array {
+  return part instanceof Uint8Array;
 }
 
 function podPath({ namespace, name }: NamedObject): string {

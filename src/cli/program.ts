@@ -3,8 +3,6 @@
 import { Command, CommanderError } from "commander";
 import { messageOf } from "../lib/errors.ts";
 import { CliError } from "./exit-codes.ts";
-import { wordsOf } from "./get/resource-type.ts";
-import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./process-io.ts";
 import { addFlags, addVerb, type Verb, type VerbContext } from "./define-verb.ts";
@@ -16,7 +14,7 @@ export interface FleetModule {
   readonly fleetVerbs: (terminal: Terminal) => Required<Pick<Verb, "flags" | "verbs">>;
 }
 
-export interface CliOptions extends VerbContext {
+export interface CliOptions extends Omit<VerbContext, "allVerbs"> {
   /** Without the program's own name. */
   readonly argv: readonly string[];
   /** Absent = this program has no verbs for a fleet. */
@@ -30,8 +28,9 @@ export async function runCli(options: CliOptions): Promise<number> {
   const done = (code: number): void => void (result.code = code);
   const program = buildProgram(options);
   try {
-    for (const verb of [...VERBS, ...(await fleetVerb(options))])
-      addVerb(program, verb, { context: options, done });
+    if (options.argv[0] === COMPLETE) return await complete(options);
+    for (const verb of await verbsOf(options, options.argv))
+      addVerb(program, verb, { context: { ...options, allVerbs: () => allVerbs(options) }, done });
     await program.parseAsync(plainWords(options.argv), { from: "user" });
     return result.code;
   } catch (thrown) {
@@ -45,6 +44,7 @@ export async function runCli(options: CliOptions): Promise<number> {
 /** Its own verbs are loaded only if it is called. */
 export const FLEET_VERB: Verb = {
   usage: "fleet",
+  heading: "Many nodes:",
   description: "operate many nodes through the broker: sign, apply, watch; needs no agent",
 };
 
@@ -52,35 +52,49 @@ function buildProgram({ terminal, version }: CliOptions): Command {
   const program = new Command("agent")
     .description("Runs pods from manifests and MQTT on this machine, without an API server.")
     .version(`agent ${version}`, "--version", "print the version")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => terminal.palette(title, "heading"),
+    })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
+      // What has colours, and whether, is the palette's.
+      getOutHasColors: () => true,
       outputError: (text, write) => write(text.replace(/^error: /, "Error: ")),
     })
+    .commandsGroup("This program:")
+    .helpCommand("help [command]", "display help for command")
     .showHelpAfterError("Run 'agent help' for the verbs and flags.");
   addFlags(program, PROGRAM_FLAGS);
   return program;
 }
 
-async function fleetVerb({ argv, terminal, loadFleet }: CliOptions): Promise<readonly Verb[]> {
-  if (loadFleet === undefined) return [];
-  if (!argv.includes(FLEET_VERB.usage)) return [FLEET_VERB];
+/** Those of a fleet have their own verbs only where `argv` names it. */
+async function verbsOf(options: CliOptions, argv: readonly string[]): Promise<readonly Verb[]> {
+  const { terminal, loadFleet } = options;
+  if (loadFleet === undefined) return VERBS;
+  if (!argv.includes(FLEET_VERB.usage)) return [...VERBS, FLEET_VERB];
   const { fleetVerbs } = await loadFleet();
-  return [{ ...FLEET_VERB, ...fleetVerbs(terminal) }];
+  return [...VERBS, { ...FLEET_VERB, ...fleetVerbs(terminal) }];
 }
 
-const RESOURCE_WORDS = new Set(
-  RESOURCES.filter(({ isSingle }) => isSingle !== true).flatMap(wordsOf),
-);
+function allVerbs(options: CliOptions): Promise<readonly Verb[]> {
+  return verbsOf(options, [FLEET_VERB.usage]);
+}
 
-/** `help get pods` means `get pods --help`, and `get pod/web`, as `-o name` prints it, means `get pod web`. */
+/** Hidden: `agent __complete -- WORD…`, as the scripts of `agent completion` call it. */
+const COMPLETE = "__complete";
+
+async function complete(options: CliOptions): Promise<number> {
+  const { argv, terminal } = options;
+  const words = argv.slice(argv[1] === "--" ? 2 : 1);
+  const { complete: completeWords } = await import("./completion/complete.ts");
+  return completeWords(words, { terminal, verbs: await verbsOf(options, words) });
+}
+
+/** `help get` means `get --help`. */
 function plainWords(argv: readonly string[]): string[] {
-  if (argv[0] === "help") return [...argv.slice(1), "--help"];
-  return argv.flatMap((word, index) => {
-    const [, resource = "", name = ""] = /^([a-z]+)\/(.+)$/.exec(word) ?? [];
-    const isObject = ["get", "delete"].includes(argv[index - 1] ?? "");
-    return isObject && RESOURCE_WORDS.has(resource) ? [resource, name] : [word];
-  });
+  return argv[0] === "help" ? [...argv.slice(1), "--help"] : [...argv];
 }

@@ -1,9 +1,12 @@
 // Performs: reads a file named on the command line: a regular one within the size limit.
 
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
+import { compareText } from "../lib/compare.ts";
 import { errorCode, messageOf } from "../lib/errors.ts";
 import { grouped } from "../lib/short-text.ts";
+import { MANIFEST_NAME } from "../source/file/manifest-entry.ts";
 import { UsageError } from "./exit-codes.ts";
 import type { Terminal } from "./process-io.ts";
 
@@ -44,6 +47,21 @@ export async function readNamedInput(
   const bytes = await terminal.readInput();
   if (bytes.length <= FILE_LIMITS.bytes) return { file: "stdin", bytes };
   throw new UsageError(`cannot read standard input: ${tooBig(bytes.length)}`);
+}
+
+export function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The paths of the manifests in a directory, sorted; with `isRecursive` also in those below, where links are not followed. */
+export function manifestsIn(directory: string, isRecursive: boolean): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true })
+    .toSorted((a, b) => compareText(a.name, b.name))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) return isRecursive ? manifestsIn(path, isRecursive) : [];
+      return MANIFEST_NAME.test(entry.name) ? [path] : [];
+    });
 }
 
 function tooBig(bytes: number): string {

@@ -3,6 +3,7 @@
 import { formatDuration } from "../api/resource/duration.ts";
 import type { ShutdownView } from "../node/shutdown/node-shutdown.ts";
 import { CliError, UsageError } from "./exit-codes.ts";
+import { ProgressLine } from "./terminal/progress-line.ts";
 import { printable } from "./terminal-text.ts";
 import type { VerbCall } from "./define-verb.ts";
 
@@ -30,19 +31,25 @@ export async function shutDown({ flags, terminal, connect }: VerbCall): Promise<
   const { clock } = terminal;
   let view = await client.beginShutdown();
   const limit = timeout ?? view.seconds * 1000 + SPARE_MS;
-  const until = clock.monotonic() + limit;
+  const start = clock.monotonic();
+  const until = start + limit;
   const signal = terminal.interrupted();
   let shown = "";
+  using line = new ProgressLine(terminal);
+  // A line that is written again, or one for each change where it would be kept.
+  const isLine = terminal.isTerminal && terminal.isErrTerminal;
   for (;;) {
     if (!view.active) throw new CliError("the shutdown was cancelled: pods start again");
     if (view.known && view.pods.length === 0) break;
-    const line = progress(view);
-    if (line !== shown) terminal.out(line);
-    shown = line;
+    const text = progress(view);
+    if (isLine) line.show(`${text} (${Math.round((clock.monotonic() - start) / 1000)} s)`);
+    else if (text !== shown) terminal.out(`${text}\n`);
+    shown = text;
     if (signal.aborted || clock.monotonic() >= until) throw unfinished(view, limit, signal.aborted);
     await clock.sleep(POLL_MS, signal);
     view = await client.shutdown();
   }
+  line.clear();
   terminal.out(
     "all pods are stopped; none starts until the next boot, or agent shutdown --cancel\n",
   );
@@ -50,8 +57,8 @@ export async function shutDown({ flags, terminal, connect }: VerbCall): Promise<
 }
 
 function progress({ pods, known }: ShutdownView): string {
-  if (!known) return "waiting for the container runtime\n";
-  return `stopping ${pods.length} ${pods.length === 1 ? "pod" : "pods"}: ${names(pods)}\n`;
+  if (!known) return "waiting for the container runtime";
+  return `stopping ${pods.length} ${pods.length === 1 ? "pod" : "pods"}: ${names(pods)}`;
 }
 
 function names(pods: readonly string[]): string {
@@ -64,7 +71,7 @@ function unfinished(
   limit: number,
   isInterrupted: boolean,
 ): CliError {
-  const when = isInterrupted ? "interrupted" : `after ${formatDuration(limit)}`;
+  const when = isInterrupted ? "interrupted:" : `after ${formatDuration(limit)}`;
   if (!known)
     return new CliError(
       `${when} the agent still waits for the container runtime, so pods may run; see agent get node`,

@@ -1,6 +1,7 @@
 // What a terminal shows: text without control characters, columns, ages, and the place of an error.
 
 import { humanDuration } from "../api/resource/duration.ts";
+import { tableTint, type Palette, type Tint } from "./terminal/palette.ts";
 
 // Text from pods and brokers must not command the terminal that shows it. These are Unicode's control and format
 // characters (escape sequences, changes of the writing direction, characters without width) and its line and
@@ -29,52 +30,79 @@ function escape(character: string): string {
 export type Row = readonly string[];
 
 const GAP = 3;
+/** With the gap, kubectl's narrowest column has six characters. */
+const NARROWEST = 3;
 
 /** The widths that hold all rows; columns of an earlier table never become narrower. */
 export function columnWidths(rows: readonly Row[], earlier: readonly number[] = []): number[] {
   const widths = [...earlier];
   for (const row of rows) {
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, cellText(cell).length);
+      widths[column] = Math.max(widths[column] ?? NARROWEST, printable(cell).length);
     });
   }
   return widths;
 }
 
 /** The rows as lines, each ending in a line feed. */
-export function formatRows(rows: readonly Row[], widths: readonly number[]): string {
-  return rows.map((row) => `${formatRow(row, widths)}\n`).join("");
-}
-
-function formatRow(row: Row, widths: readonly number[]): string {
-  return row
-    .map((cell, column) => {
-      const shown = cellText(cell);
-      return column === row.length - 1 ? shown : shown.padEnd((widths[column] ?? 0) + GAP);
-    })
+export function formatRows(
+  rows: readonly Row[],
+  widths: readonly number[],
+  tint: Tint = (cell) => cell,
+): string {
+  const cellOf = (cell: string, row: number, column: number): string => {
+    const shown = printable(cell);
+    const isLast = column === (rows[row]?.length ?? 0) - 1;
+    // Colours have no width.
+    const gap = isLast ? 0 : (widths[column] ?? 0) + GAP - shown.length;
+    return tint(shown, { row, column }) + " ".repeat(gap);
+  };
+  return rows
+    .map((cells, row) => `${cells.map((cell, column) => cellOf(cell, row, column)).join("")}\n`)
     .join("");
 }
 
-/** An empty cell would shift the columns for `awk`. */
-function cellText(cell: string): string {
-  return cell === "" ? "<none>" : printable(cell);
+/** A table with its titles first, in the colours of the terminal. */
+export function tableText(titles: Row, rows: readonly Row[], options: TableOptions): string {
+  const { palette, isHeadless = false } = options;
+  const lines = isHeadless ? rows : [titles, ...rows];
+  return formatRows(lines, columnWidths(lines), tableTint(palette, titles, { isHeadless }));
+}
+
+interface TableOptions {
+  readonly palette: Palette;
+  /** Without its titles. */
+  readonly isHeadless?: boolean;
 }
 
 /** A table that grows: its header precedes the first rows, and columns never become narrower. */
 export class GrowingTable {
   readonly #header: Row;
+  readonly #isHeadless: boolean;
+  readonly #palette: Palette;
   #widths: number[] = [];
+  #isBegun = false;
 
-  constructor(header: Row) {
+  constructor(header: Row, { palette, isHeadless = false }: TableOptions) {
     this.#header = header;
+    this.#isHeadless = isHeadless;
+    this.#palette = palette;
+  }
+
+  /** The columns are to hold these rows too, which come later. */
+  fit(rows: readonly Row[]): void {
+    this.#widths = columnWidths(rows, this.#widths);
   }
 
   /** The lines to print for these rows; "" for none. */
   add(rows: readonly Row[]): string {
     if (rows.length === 0) return "";
-    const lines = this.#widths.length === 0 ? [this.#header, ...rows] : rows;
+    const hasHeader = !this.#isBegun && !this.#isHeadless;
+    this.#isBegun = true;
+    const lines = hasHeader ? [this.#header, ...rows] : rows;
     this.#widths = columnWidths(lines, this.#widths);
-    return formatRows(lines, this.#widths);
+    const tint = tableTint(this.#palette, this.#header, { isHeadless: !hasHeader });
+    return formatRows(lines, this.#widths, tint);
   }
 }
 
@@ -97,7 +125,8 @@ export function titlesOf<T>(columns: readonly Column<T>[], isWide: boolean): Row
 }
 
 export function cellsOf<T>(columns: readonly Column<T>[], item: T, view: TableView): Row {
-  return shown(columns, view.isWide).map((column) => column.cell(item, view));
+  // An empty cell would shift the columns for `awk`.
+  return shown(columns, view.isWide).map((column) => column.cell(item, view) || "<none>");
 }
 
 function shown<T>(columns: readonly Column<T>[], isWide: boolean): readonly Column<T>[] {

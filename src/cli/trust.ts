@@ -3,7 +3,7 @@
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { UsageError } from "./exit-codes.ts";
 import { printObject } from "./json-yaml-output.ts";
-import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
+import { printable, tableText, type Row } from "./terminal-text.ts";
 import { isConfirmed, type Terminal } from "./process-io.ts";
 import type { VerbCall } from "./define-verb.ts";
 
@@ -52,8 +52,8 @@ function printTrust(terminal: Terminal, trust: TrustView): void {
   if (bundle !== undefined) terminal.out(`${bundleLine(bundle)}\n`);
   const rows = keyRows(trust);
   if (rows.length > 0) {
-    const table = [["KEY", "ROLES", "NODES", "GROUPS", "FROM"], ...rows];
-    terminal.out(`\n${formatRows(table, columnWidths(table))}`);
+    const titles = ["KEY", "ROLES", "NODES", "GROUPS", "FROM"];
+    terminal.out(`\n${tableText(titles, rows, terminal)}`);
   }
   for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`);
 }
@@ -66,7 +66,7 @@ function bundleLine({ version, notBefore }: NonNullable<TrustView["bundle"]>): s
 
 function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
   // Until there is a bundle root keys sign everything.
-  const roles = bundle === undefined ? "root,desired,rollout,command" : "root";
+  const roles = bundle === undefined ? "root,desired,rollout,command,release" : "root";
   const scope = bundle === undefined ? "*" : "-";
   const from = bundle === undefined ? "" : `bundle ${bundle.version}`;
   const roots = rootKeys.map(({ keyid, file, inForce }) =>

@@ -1,5 +1,6 @@
 // Performs: the command `logs`: the last lines, or a lease that publishes new lines as they are written.
 
+import { selectedContainer } from "../api/pod/selected-container.ts";
 import { containerLogPath, podLogDirectory } from "../api/pod/log-paths.ts";
 import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
@@ -19,14 +20,14 @@ import {
 } from "./log-lease.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
-import { tailOfLog } from "./log-files.ts";
+import { tailOfLog } from "../runtime/logs/log-files.ts";
 import { LogFollower } from "./log-follower.ts";
 
 export interface LogCommandsOptions {
   readonly clock: Clock;
   readonly files: Pick<Files, "info" | "list" | "tail" | "readFrom">;
   readonly podLogsDir: string;
-  readonly metered: boolean;
+  readonly metered: () => boolean;
   readonly podOf: (namespace: string, name: string) => DesiredPod | undefined;
   readonly observed: (uid: PodUID) => ObservedPod | undefined;
   /** Values of Secrets that must not leave the node. */
@@ -78,7 +79,8 @@ export class LogCommands {
     pod: Pod,
     { previous, tail }: Pick<LogsArguments, "previous" | "tail">,
   ): CommandOutcome {
-    const { files, metered } = this.#options;
+    const { files } = this.#options;
+    const metered = this.#options.metered();
     const path = this.#path(pod, container, previous ? 1 : 0);
     const most = metered ? METERED_LEASE_BYTES : TAIL_BYTES;
     const bytes = path === undefined ? undefined : tailOfLog(files, path, most);
@@ -99,7 +101,8 @@ export class LogCommands {
     { of, pod }: { readonly of: LogOf; readonly pod: Pod },
     asked: Pick<LogsArguments, "seconds" | "bytes">,
   ): Promise<CommandOutcome> {
-    const { clock, files, metered, publish, session } = this.#options;
+    const { clock, files, publish, session } = this.#options;
+    const metered = this.#options.metered();
     const connected = session();
     if (connected === undefined || connected.aborted)
       return failure(
@@ -158,13 +161,9 @@ export class LogCommands {
   }
 }
 
-function containerOf({ spec }: Pod, asked: string | undefined): string | CommandOutcome {
-  const names = allContainers(spec).map(({ name }) => name);
-  if (asked !== undefined) {
-    if (names.includes(asked)) return asked;
-    return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
-  }
-  const [first, ...more] = spec.containers;
-  if (first !== undefined && more.length === 0) return first.name;
+function containerOf(pod: Pod, asked: string | undefined): string | CommandOutcome {
+  const container = selectedContainer(pod, asked);
+  if (container !== undefined) return container.name;
+  const names = allContainers(pod.spec).map(({ name }) => name);
   return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
 }

@@ -27,6 +27,8 @@ export interface NodeCommandsOptions {
   readonly trust: Pick<Trust, "required" | "judgeCommand">;
   readonly edges: Edges;
   readonly config: MqttConfig;
+  /** Whether every byte counts, as of now. */
+  readonly isMetered: () => boolean;
   readonly nodeName: string;
   readonly agentVersion: string;
   readonly groups: () => readonly string[];
@@ -54,7 +56,7 @@ export class NodeCommands {
       clock,
       files,
       podLogsDir,
-      metered: config.profile === "metered",
+      metered: options.isMetered,
       podOf: (namespace, name) => pods.workers.shown(`${namespace}/${name}`),
       secrets: () => options.redactor.secrets(),
       observed: (uid) => pods.cache.get(uid),

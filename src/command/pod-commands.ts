@@ -1,14 +1,10 @@
 // Performs: the commands that act on pods: restart, pull, hold and release.
 
-import {
-  type ObservedContainer,
-  type ObservedPod,
-  newestContainer,
-} from "../api/pod/observed-pod.ts";
 import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { HoldFacts } from "../node/node-api.ts";
+import { restartPod, restartRefusal } from "../node/restart-pod.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
@@ -16,7 +12,6 @@ import { outOfReach, running, type CommandOrder, type Runs } from "./run-verb.ts
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
-import { restartable } from "../runtime/decide/restart-on-config-change.ts";
 
 export interface PodCommandsOptions {
   readonly facts: HoldFacts;
@@ -25,9 +20,6 @@ export interface PodCommandsOptions {
   readonly clock: Clock;
 }
 
-/** Time for pull and start, beside the grace periods. */
-const RESTART_MS = 120_000;
-const LOOK_MS = 500;
 const PULL_MS = 1_800_000;
 
 type Context = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress" | "signed">;
@@ -45,64 +37,26 @@ export function podCommands(
 
 async function restart(
   { namespace, pod: name, container }: ArgumentsOf<"restart">,
-  { pods: { cache, workers }, clock, signal, progress, signed }: Context,
+  { pods, clock, signal, progress, signed }: Context,
 ): Promise<CommandOutcome> {
-  const desired = workers.shown(`${namespace}/${name}`);
+  const desired = pods.workers.shown(`${namespace}/${name}`);
   if (desired === undefined) return unknownPod(namespace, name);
   const forbidden = outOfReach({ signed }, desired);
   if (forbidden !== undefined) return forbidden;
-  const names = restartable(desired.pod).map((one) => one.name);
-  if (container !== undefined && !names.includes(container))
-    return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
-  const { uid } = desired;
-  const before = cache.get(uid);
-  const wanted = container === undefined ? names : [container];
-  const running = wanted.flatMap((one) => runningOf(before, one) ?? []);
-  if (running.length === 0)
-    return failure(409, "NotRunning", "no container of the pod runs, so there is none to restart");
-  const ids = running.map(({ id }) => id);
-  if (workers.get(uid)?.orderRestart(ids) !== true)
-    return failure(409, "Terminating", "the pod waits for its turn or is being stopped");
-  progress({ containers: running.map((one) => one.name) });
-  const grace = desired.pod.spec.terminationGracePeriodSeconds * 1_000 * running.length;
-  const until = clock.monotonic() + grace + RESTART_MS;
-  try {
-    while (!signal.aborted && clock.monotonic() < until) {
-      const now = cache.get(uid);
-      if (now === undefined) return failure(409, "Gone", "the pod was removed meanwhile");
-      const successors = running.flatMap((one) => successorOf(now, one) ?? []);
-      if (successors.length === running.length) {
-        const containers = successors.map(({ name: of, attempt }) => ({
-          name: of,
-          restartCount: attempt,
-        }));
-        return { code: 200, data: { containers } };
-      }
-      await clock.sleep(LOOK_MS, signal);
-    }
-    const waiting = running.filter((one) => successorOf(cache.get(uid), one) === undefined);
-    const which = waiting.map((one) => one.name).join(", ");
-    return failure(504, "Timeout", `not restarted in time: ${which}; the verb explain shows why`);
-  } finally {
-    // The order ends with the command: containers that have not been stopped stay.
-    workers.get(uid)?.withdrawRestart(ids);
+  const onBegin = (containers: readonly string[]): void => progress({ containers });
+  const outcome = await restartPod(desired, { pods, clock, container, signal, onBegin });
+  switch (outcome.type) {
+    case "Restarted":
+      return { code: 200, data: { containers: outcome.containers } };
+    case "UnknownContainer":
+      return refusedArgs("args.container", `must be one of ${outcome.names.join(", ")}`);
+    case "Timeout":
+      return failure(504, outcome.type, restartRefusal(outcome));
+    case "NotRunning":
+    case "Terminating":
+    case "Gone":
+      return failure(409, outcome.type, restartRefusal(outcome));
   }
-}
-
-function runningOf(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {
-  const newest = newestContainer(pod, name);
-  return newest?.state === "Running" ? newest : undefined;
-}
-
-/** The next instance, if it was started. */
-function successorOf(
-  pod: ObservedPod | undefined,
-  { id, name }: ObservedContainer,
-): ObservedContainer | undefined {
-  const newest = newestContainer(pod, name);
-  const isOther = newest !== undefined && newest.id !== id && newest.state !== "Created";
-  // An instance whose start failed was not started.
-  return isOther && newest.startedAt > 0 ? newest : undefined;
 }
 
 async function pull(

@@ -6,7 +6,7 @@ import { eventList } from "../node/events-list.ts";
 import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
 import { running, type Runs } from "./run-verb.ts";
 import { failure, type CommandOutcome } from "./response.ts";
-import { explainPod } from "./explain-pod.ts";
+import { explainFacts, explainPod } from "../node/explain/explain-pod.ts";
 import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";
@@ -14,7 +14,7 @@ import { v1Node, type ServerFacts } from "../node/node-api.ts";
 /** What these commands read of the node. */
 export type ReadFacts = Pick<
   ServerFacts,
-  "pods" | "events" | "rejected" | "node" | "objects" | "healthProblems"
+  "pods" | "events" | "rejected" | "node" | "objects" | "desired" | "healthProblems"
 >;
 
 export interface ReadOptions {
@@ -104,8 +104,7 @@ function explain(
     namespace,
     name,
     entry: shown === undefined ? undefined : withoutValues(shown),
-    rejected: facts.rejected(),
-    events: facts.events(),
+    ...explainFacts(facts, namespace),
   });
   if (explanation === undefined) return unknownPod(namespace, name);
   return redacted(facts, { ...explanation });

@@ -10,7 +10,6 @@ import {
   oneOf,
   string,
   text,
-  unread,
   type Decoded,
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/find-field.ts";
@@ -23,6 +22,7 @@ import {
   MAX_INT32,
   MIN_INT32,
 } from "../api/schema/values.ts";
+import { MAINTENANCE_WINDOWS } from "../api/window/maintenance-window.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
   DNS_LABEL_FORM,
@@ -39,12 +39,12 @@ import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
 import { checkGarbage, GARBAGE, garbagePolicies } from "./image-gc-config.ts";
 import { endpoint, labelValue, nodeName, path, socketPath } from "./config-values.ts";
 import { checkImages, IMAGE_FIELDS, pullLimits } from "./image-config.ts";
-import { checkEviction, EVICTION } from "./eviction-config.ts";
+import { checkEviction, EVICTION, hardThresholds } from "./eviction-config.ts";
+import { checkListen, LISTEN_FIELDS } from "./listen-config.ts";
 import { LOGS } from "./log-config.ts";
 import { checkShutdown, SHUTDOWN } from "./shutdown-config.ts";
 import { podCIDRError } from "./pod-cidr.ts";
-import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
-import type { Field } from "../api/schema/type.ts";
+import { METERED_DEFAULTS, MQTT, mqttField } from "./mqtt-config.ts";
 
 export type { MqttConfig, PodPolicy } from "./mqtt-config.ts";
 
@@ -54,8 +54,8 @@ const MAX_BACKOFF_MS = 300_000;
 const REPORT_MS = 900_000;
 
 const NODE = {
-  apiVersion: oneOf(["agent/v1"], { about: "Version of the configuration's format." }),
-  kind: oneOf(["AgentConfiguration"], { about: "Kind of the file." }),
+  apiVersion: oneOf(["agent/v1"], { about: "Version of the configuration's format: agent/v1." }),
+  kind: oneOf(["AgentConfiguration"], { about: "Kind of the file: AgentConfiguration." }),
   staticPodPath: path({
     about: "Directory of manifest files, or one manifest file.",
     default: "/etc/agent/manifests",
@@ -69,6 +69,10 @@ const NODE = {
   trustPath: path({
     about: "Directory of the public root keys, PEM files *.pub, that may sign TrustBundles.",
     default: "/etc/agent/trust.d",
+  }),
+  provisioningPath: path({
+    about:
+      "Directory that configuration, certificates, keys, manifests and image archives are taken over from at the first start. Default: /boot/firmware/agent, else /boot/agent.",
   }),
   containerRuntimeEndpoint: endpoint({
     about: "Unix socket of the container runtime (CRI).",
@@ -161,14 +165,11 @@ const PODS = {
   }),
 };
 
-const LATER = {
-  listen: later("string", "TCP address of the local API."),
-};
-
 export const AGENT_CONFIGURATION = objectType(
   "AgentConfiguration",
   {
     ...NODE,
+    ...LISTEN_FIELDS,
     ...MANIFEST_URL_FIELDS,
     ...PODS,
     ...IMAGE_FIELDS,
@@ -177,11 +178,16 @@ export const AGENT_CONFIGURATION = objectType(
     ...EVICTION,
     ...LOGS,
     ...SHUTDOWN,
+    maintenanceWindows: fieldOf(MAINTENANCE_WINDOWS)({
+      about:
+        "Windows outside of which updates by documents wait, where neither the document nor the pod has windows of its own. Default: none.",
+      default: [],
+    }),
     mqtt: fieldOf(MQTT)({ about: "Connection to an MQTT broker. Default: none." }),
-    ...LATER,
   },
   {
     check: (fields, node) => {
+      checkListen(fields, node);
       checkManifestUrl(fields, node);
       checkClaimRoot(fields, node);
       checkImages(fields, node);
@@ -195,18 +201,21 @@ export const AGENT_CONFIGURATION = objectType(
 /** As a file has them, with the defaults of single fields. Durations in milliseconds. */
 export type ConfigFields = Decoded<typeof AGENT_CONFIGURATION>;
 
-function later(type: string, about: string): Field<never> {
-  return unread(type, about, NOT_YET);
-}
-
 function priorityClassError(name: string): Message | undefined {
   if (name.startsWith("system-")) return 'must not begin with "system-", which is reserved';
   return SUBDOMAIN_FORM.check(name);
 }
 
 /** With the defaults that depend on other fields. */
-function complete({ apiVersion: _version, kind: _kind, ...fields }: ConfigFields) {
-  const { crashLoopBackOff, nodeStatusReportFrequency, mqtt, ...rest } = withoutGarbage(fields);
+export function completeConfig({ apiVersion: _version, kind: _kind, ...fields }: ConfigFields) {
+  const {
+    crashLoopBackOff,
+    nodeStatusReportFrequency,
+    mqtt,
+    serializeImagePulls: _serial,
+    maxParallelImagePulls: _parallel,
+    ...rest
+  } = withoutGarbage(fields);
   const metered = mqtt?.profile === "metered" ? METERED_DEFAULTS : undefined;
   return {
     ...rest,
@@ -220,6 +229,7 @@ function complete({ apiVersion: _version, kind: _kind, ...fields }: ConfigFields
     claimRoot: fields.claimRoot ?? claimRootIn(fields.stateDir),
     pullLimits: pullLimits(fields),
     ...garbagePolicies(fields),
+    evictionHard: hardThresholds(fields),
     ...mqttField(mqtt),
   };
 }
@@ -237,7 +247,7 @@ function withoutGarbage(fields: ConfigFields) {
 }
 
 /** Complete with defaults. Durations in milliseconds; without `mqtt.url` there is no `mqtt`. */
-export type AgentConfig = ReturnType<typeof complete>;
+export type AgentConfig = ReturnType<typeof completeConfig>;
 
 function withoutLastDot(name: string): string {
   return name.replace(/\.$/, "");
@@ -249,7 +259,7 @@ export function decodeConfig(
   options: Pick<ReadOptions, "locate"> = {},
 ): Result<AgentConfig> {
   const read = readConfigFields(document, options);
-  return read.ok ? ok(complete(read.value), read.warnings) : read;
+  return read.ok ? ok(completeConfig(read.value), read.warnings) : read;
 }
 
 /** The same without the defaults that depend on other fields. */

@@ -3,7 +3,7 @@
 import type { Message } from "../api/decode/field-errors.ts";
 import { placeOf, required, type Node, invalidAt } from "../api/decode/field-reader.ts";
 import { parseQuantity } from "../api/resource/quantity.ts";
-import { checked, fieldOf, map, mapType } from "../api/schema/codec.ts";
+import { boolean, checked, fieldOf, map, mapType } from "../api/schema/codec.ts";
 import { between, duration, exactText, MAX_INT32 } from "../api/schema/values.ts";
 
 /** Signals that a threshold can be set for. */
@@ -65,9 +65,13 @@ const thresholdText = checked(exactText, thresholdError);
 export const EVICTION = {
   evictionHard: fieldOf(mapType(thresholdText, signalError))({
     about:
-      "Amounts or shares of memory, disks and process ids: when less is available, pods are evicted at once. Replaces the whole default; 0% turns a signal off.",
+      "Amounts or shares of memory, disks and process ids: when less is available, pods are evicted at once. Replaces the whole default unless mergeDefaultEvictionSettings is set; 0% turns a signal off.",
     default: DEFAULT_EVICTION_HARD,
     schema: signalKeys,
+  }),
+  mergeDefaultEvictionSettings: boolean({
+    about: "Whether evictionHard keeps the defaults of the signals that it does not name.",
+    default: false,
   }),
   evictionSoft: map(exactText, {
     about:
@@ -99,6 +103,15 @@ export const EVICTION = {
     keep: true,
   }),
 };
+
+/** kubelet: mergeDefaultEvictionSettings; only evictionHard has defaults. */
+export function hardThresholds(fields: {
+  readonly evictionHard: Readonly<Record<string, string>>;
+  readonly mergeDefaultEvictionSettings: boolean;
+}): Readonly<Record<string, string>> {
+  const defaults = fields.mergeDefaultEvictionSettings ? DEFAULT_EVICTION_HARD : {};
+  return { ...defaults, ...fields.evictionHard };
+}
 
 interface EvictionFields {
   readonly evictionSoft: Readonly<Record<string, string>>;

@@ -12,7 +12,8 @@ import {
   type ObjectOf,
   listOf,
 } from "../api/schema/codec.ts";
-import { between, duration, filledText } from "../api/schema/values.ts";
+import { between, duration, filledText, shortList } from "../api/schema/values.ts";
+import { brokerUrl, isTls, MAX_URLS } from "../protocol/broker-url.ts";
 import { GROUPS } from "../protocol/groups.ts";
 import { labelValue, path, text } from "./config-values.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
@@ -58,32 +59,6 @@ const protocolVersion: Type<4 | 5> = {
   schema: () => ({ enum: [4, 5, null] }),
 };
 
-const URL_SCHEMES = ["mqtt:", "mqtts:", "ws:", "wss:"];
-
-/** The address of a broker. Its user and password are refused, and never repeated in an error, which may reach a log. */
-const brokerUrl: Type<string> = {
-  name: "string",
-  read({ findings, path, value }) {
-    const written: unknown = typeof value === "string" ? value.replace(/\/\/.*@/, "//…@") : value;
-    const error = brokerUrlError(value);
-    if (error === undefined && typeof value === "string") return value;
-    findings.invalid(path, written, error ?? "");
-    return undefined;
-  },
-  write: (value) => value,
-  schema: () => ({ type: ["string", "null"], pattern: "^(mqtts?|wss?)://[^@]+$" }),
-};
-
-function brokerUrlError(written: unknown): string | undefined {
-  const url = typeof written === "string" ? URL.parse(written) : null;
-  if (url === null || url.hostname === "")
-    return "must be an address such as mqtt://broker.example:1883";
-  if (!URL_SCHEMES.includes(url.protocol))
-    return "must begin with mqtt://, mqtts://, ws:// or wss://";
-  if (url.username === "" && url.password === "") return undefined;
-  return "must not contain user or password; use mqtt.username and mqtt.passwordFile";
-}
-
 const POD_POLICY = objectType("PodPolicy", {
   profile: oneOf(["baseline", "privileged"], {
     about:
@@ -106,6 +81,11 @@ const FIELDS = {
   url: fieldOf(brokerUrl)({
     about:
       "Address of the broker: mqtt://, mqtts://, ws:// or wss://, without user and password. Without it, the agent does not use MQTT.",
+  }),
+  alternateUrls: fieldOf(shortList(brokerUrl, MAX_URLS))({
+    about:
+      "Further addresses of the same broker, tried in turn when one cannot be reached; with TLS if url has it.",
+    keep: true,
   }),
   username: text({ about: "User name at the broker." }),
   passwordFile: path({ about: "File that contains the password for the broker." }),
@@ -156,7 +136,7 @@ const FIELDS = {
   }),
   allowCommands: unread("[]string", "Commands that are obeyed.", NOT_YET),
 };
-type MqttFields = ObjectOf<typeof FIELDS>;
+export type MqttFields = ObjectOf<typeof FIELDS>;
 export const MQTT = objectType("MqttConfiguration", FIELDS, { check: checkTls });
 
 /** What `profile: metered` changes where nothing else is written. */
@@ -179,7 +159,8 @@ function completeMqtt(url: string, { reconnectMax, ...fields }: MqttFields) {
     podStatus: fields.podStatus ?? usual.podStatus,
   };
 }
-export type MqttConfig = ReturnType<typeof completeMqtt>;
+/** `ca`: PEM text of the CAs that are trusted instead of those of `caFile`; only by a document. */
+export type MqttConfig = ReturnType<typeof completeMqtt> & { readonly ca?: string };
 
 /** {} = no MQTT, whatever else is written. */
 export function mqttField(fields: MqttFields | undefined): { readonly mqtt?: MqttConfig } {
@@ -188,8 +169,10 @@ export function mqttField(fields: MqttFields | undefined): { readonly mqtt?: Mqt
 }
 
 /** TLS settings beside a plain address would have no effect, and half a client certificate neither. */
-function checkTls({ url, alpn, certFile, keyFile, caFile }: MqttFields, node: Node) {
+function checkTls({ url, alternateUrls, alpn, certFile, keyFile, caFile }: MqttFields, node: Node) {
   if (url === undefined) return;
+  if (alternateUrls?.some((other) => isTls(other) !== isTls(url)) === true)
+    forbidden(node, "alternateUrls", "needs addresses with TLS if url has it, and only then");
   for (const [key, value] of Object.entries({ caFile, certFile, keyFile, alpn }))
     if (value !== undefined && !isTls(url))
       forbidden(node, key, "needs an address with TLS: mqtts:// or wss://");
@@ -199,8 +182,4 @@ function checkTls({ url, alpn, certFile, keyFile, caFile }: MqttFields, node: No
     required(node, "keyFile", "the key of mqtt.certFile");
   if (keyFile !== undefined && certFile === undefined)
     required(node, "certFile", "the certificate of mqtt.keyFile");
-}
-
-function isTls(url: string): boolean {
-  return url.startsWith("mqtts:") || url.startsWith("wss:");
 }

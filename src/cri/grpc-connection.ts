@@ -17,6 +17,7 @@ import { deadline, type Clock, type Deadline } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { CriError, ifFound } from "./cri-error.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";
+import type { Meter } from "../lib/meter.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -33,6 +34,8 @@ export interface GrpcChannelOptions {
   /** A unix socket as URL. */
   readonly endpoint: string;
   readonly clock: Clock;
+  /** Counts the calls; absent = they are not counted. */
+  readonly meter?: Meter;
   /** Largest answer in bytes; a larger one is refused by its header. Absent = 64 MiB. */
   readonly maxReceiveBytes?: number;
 }
@@ -61,9 +64,10 @@ export class GrpcChannel implements Disposable {
   readonly endpoint: string;
   readonly #client: Client;
   readonly #clock: Clock;
+  readonly #meter: Meter | undefined;
 
   /** Throws AgentError `InvalidEndpoint`; does not connect yet. */
-  constructor({ endpoint, clock, maxReceiveBytes = MAX_MESSAGE }: GrpcChannelOptions) {
+  constructor({ endpoint, clock, meter, maxReceiveBytes = MAX_MESSAGE }: GrpcChannelOptions) {
     if (!/^unix:\/\/\/./.test(endpoint))
       throw new AgentError({
         reason: "InvalidEndpoint",
@@ -71,6 +75,7 @@ export class GrpcChannel implements Disposable {
       });
     this.endpoint = endpoint;
     this.#clock = clock;
+    this.#meter = meter;
     this.#client = new Client(endpoint, credentials.createInsecure(), {
       ...CHANNEL_OPTIONS,
       "grpc.max_receive_message_length": maxReceiveBytes,
@@ -84,6 +89,9 @@ export class GrpcChannel implements Disposable {
     settings: CallSettings = {},
   ): Promise<MessageShape<O>> {
     using limit = this.#limit(method, settings);
+    const labels = { operation_type: operationOf(method.name) };
+    const begun = this.#clock.monotonic();
+    this.#meter?.count("kubelet_runtime_operations_total", labels);
     try {
       return await new Promise<MessageShape<O>>((resolve, reject) => {
         const call = this.#client.makeUnaryRequest(
@@ -98,7 +106,11 @@ export class GrpcChannel implements Disposable {
         limit.onEnd(() => call.cancel());
       });
     } catch (thrown) {
+      this.#meter?.count("kubelet_runtime_operations_errors_total", labels);
       throw limit.explain(thrown);
+    } finally {
+      const seconds = (this.#clock.monotonic() - begun) / 1000;
+      this.#meter?.observe("kubelet_runtime_operations_duration_seconds", seconds, labels);
     }
   }
 
@@ -187,6 +199,15 @@ export class GrpcChannel implements Disposable {
     const timer = timeoutMs === undefined ? undefined : deadline(this.#clock, timeoutMs, signal);
     return new CallLimit({ call: method.name, endpoint: this.endpoint, signal, timeoutMs, timer });
   }
+}
+
+/** `RunPodSandbox` is `run_podsandbox`. kubelet: the operation types of its metrics */
+function operationOf(method: string): string {
+  return method
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
+    .toLowerCase()
+    .replace("pod_sandbox", "podsandbox")
+    .replace("update_container_resources", "update_container");
 }
 
 interface CallLimitOptions extends CallOptions {

@@ -13,21 +13,32 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Edges } from "../edges.ts";
-import { earliest, type Monotonic } from "../lib/clock.ts";
+import { earliest } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { PodStats } from "../stats/pod-stats.ts";
 import type { EvictedPods } from "./evicted-pods.ts";
 import { evictionMessage, pressureConditions } from "./eviction-message.ts";
-import { limitsStorage, storageExcess } from "./local-storage.ts";
+import {
+  limitsStorage,
+  storageExcess,
+  STORAGE_SIGNALS,
+  type StorageExcess,
+} from "./local-storage.ts";
 import type { NodeObserver } from "./observe-node.ts";
 import { rankPods } from "./rank-pods.ts";
-import { SIGNALS, type Observations, type PressureCondition } from "./signals.ts";
+import {
+  ALL_SIGNALS,
+  SIGNALS,
+  type Observations,
+  type PressureCondition,
+  type Signal,
+} from "./signals.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
 import {
   actingThresholds,
+  isMemoryNear,
   isMet,
   LOOK_MS,
-  nextLookMs,
   nextPressure,
   NO_PRESSURE,
   thresholdsOf,
@@ -43,7 +54,7 @@ export interface Reclaim {
 }
 
 export interface EvictionManagerOptions {
-  readonly edges: Pick<Edges, "clock" | "log">;
+  readonly edges: Pick<Edges, "clock" | "log" | "meter">;
   readonly config: AgentConfig;
   readonly nodeName: string;
   readonly record: RecordEvent;
@@ -76,16 +87,34 @@ const CLEANUP_POLL_MS = 1_000;
 /** After an eviction the runtime still frees what the pod had: another pod goes no sooner. */
 const AFTER_EVICTION_MS = 5_000;
 const ANSWER_MS = 1_000;
+/** Of a pod that has so many files that they take longer, those counted by then rank it. */
+const MEASURE_POD_MS = 10_000;
 /** Disks are walked no more often than this for pods that limit what they store. */
 const STORAGE_MS = 60_000;
-/** With PSI the node is looked at sooner when tasks have waited for memory for as long as this. */
+/** With PSI the node is looked at sooner when tasks have waited for memory for as long as this since the last look. */
 const STALL_MS = 50;
+/** How often the counter of PSI is read near a threshold of memory: a read takes microseconds. */
+const STALL_LOOK_MS = 1_000;
+
+/** How long until the next look. */
+interface Pause {
+  readonly ms: number;
+  /** Whether tasks that wait for memory bring it forward. */
+  readonly endsWithStall: boolean;
+}
+
+/** Why and how a pod ends. */
+interface Eviction {
+  readonly signal: Signal | StorageExcess["signal"];
+  readonly message: string;
+  readonly condition: string;
+  readonly grace: number;
+}
 
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #thresholds: readonly Threshold[];
   #state: PressureState = NO_PRESSURE;
-  #storageAt: Monotonic = 0;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
@@ -94,8 +123,11 @@ export class EvictionManager {
     // What had evicted them may last: the transition period begins anew with each process.
     const now = edges.clock.monotonic();
     const conditions = evicted.all().flatMap(({ condition }) => conditionNamed(condition) ?? []);
-    this.#state = { met: new Map(), conditions: new Map(conditions.map((one) => [one, now])) };
+    this.#state = { ...NO_PRESSURE, conditions: new Map(conditions.map((one) => [one, now])) };
     options.onPressure(this.pressure);
+    // A counter that appears with its first eviction would hide that one from rate() and increase().
+    for (const eviction_signal of [...ALL_SIGNALS, ...STORAGE_SIGNALS])
+      edges.meter?.count("kubelet_evictions", { eviction_signal }, 0);
   }
 
   /** Conditions that hold now. */
@@ -108,34 +140,51 @@ export class EvictionManager {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { edges, observer } = this.#options;
+    await Promise.all([this.#relieveNode(signal), this.#keepStorageLimits(signal)]);
+  }
+
+  async #relieveNode(signal: AbortSignal): Promise<void> {
+    const { edges } = this.#options;
     while (!signal.aborted) {
-      let waitMs: number = LOOK_MS.near;
+      let pause: Pause = { ms: LOOK_MS.usual, endsWithStall: false };
       try {
-        waitMs = await this.#look(signal);
+        pause = await this.#look(signal);
       } catch (error) {
         if (signal.aborted) return;
         edges.log.error("cannot relieve the node", { error: messageOf(error) });
       }
-      await this.#pause(waitMs, observer.stallMs(), signal);
+      await this.#pause(pause, signal);
     }
   }
 
-  /** Ends sooner when tasks begin to wait for memory. */
-  async #pause(ms: number, stalled: number | undefined, signal: AbortSignal): Promise<void> {
+  /** A loop of its own: a pod with millions of files takes minutes to measure, while others may take the memory. */
+  async #keepStorageLimits(signal: AbortSignal): Promise<void> {
+    const { edges, isSettled } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (isSettled()) await this.#enforceStorage(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        edges.log.error("cannot enforce limits of storage", { error: messageOf(error) });
+      }
+      await edges.clock.sleep(STORAGE_MS, signal);
+    }
+  }
+
+  async #pause({ ms, endsWithStall }: Pause, signal: AbortSignal): Promise<void> {
     const { edges, observer } = this.#options;
-    const until = edges.clock.monotonic() + ms;
-    for (;;) {
-      const left = until - edges.clock.monotonic();
-      if (left <= 0 || signal.aborted) return;
-      await edges.clock.sleep(stalled === undefined ? left : Math.min(left, LOOK_MS.near), signal);
+    const { clock } = edges;
+    const stalled = endsWithStall ? observer.stallMs() : undefined;
+    if (stalled === undefined) return clock.sleep(ms, signal);
+    const until = clock.monotonic() + ms;
+    for (let left = ms; left > 0 && !signal.aborted; left = until - clock.monotonic()) {
+      await clock.sleep(Math.min(left, STALL_LOOK_MS), signal);
       const now = observer.stallMs();
-      if (stalled !== undefined && now !== undefined && now - stalled > STALL_MS) return;
+      if (now !== undefined && now - stalled > STALL_MS) return;
     }
   }
 
-  /** When to look again. */
-  async #look(signal: AbortSignal): Promise<number> {
+  async #look(signal: AbortSignal): Promise<Pause> {
     const { edges, evicted, reserve, isSettled, observer } = this.#options;
     // A runtime that does not answer delays no look.
     await Promise.race([observer.prepare(signal), edges.clock.sleep(ANSWER_MS, signal)]);
@@ -143,7 +192,8 @@ export class EvictionManager {
     if (!this.pressure.has("DiskPressure")) reserve.keep();
     if (isSettled()) {
       this.#letReturn();
-      if (await this.#relieve(observed, signal)) return AFTER_EVICTION_MS;
+      if (await this.#relieve(observed, signal))
+        return { ms: AFTER_EVICTION_MS, endsWithStall: false };
     }
     const now = edges.clock.monotonic();
     const due = earliest(
@@ -152,9 +202,13 @@ export class EvictionManager {
         .map(({ uid }) => evicted.mayReturnAt(uid))
         .filter((at) => at > now),
     );
-    const isBusy = this.#state.conditions.size > 0 || evicted.all().length > 0;
-    const wait = isBusy ? LOOK_MS.near : nextLookMs(this.#thresholds, observed);
-    return Math.max(LOOK_MS.soonest, Math.min(wait, (due ?? Number.POSITIVE_INFINITY) - now));
+    const ms = Math.max(
+      LOOK_MS.soonest,
+      Math.min(LOOK_MS.usual, (due ?? now + LOOK_MS.usual) - now),
+    );
+    // What acts already has done what it can: stalls give it nothing more to do.
+    const endsWithStall = this.#acting().length === 0 && isMemoryNear(this.#thresholds, observed);
+    return { ms, endsWithStall };
   }
 
   #observe(): Observations {
@@ -178,7 +232,6 @@ export class EvictionManager {
 
   /** Whether a pod was evicted. */
   async #relieve(observed: Observations, signal: AbortSignal): Promise<boolean> {
-    if (await this.#enforceStorage(signal)) return true;
     const acting = this.#acting();
     const [first] = acting;
     if (first === undefined) return false;
@@ -190,7 +243,7 @@ export class EvictionManager {
   }
 
   #acting(): readonly Threshold[] {
-    return actingThresholds(this.#state, this.#options.edges.clock.monotonic());
+    return actingThresholds(this.#state);
   }
 
   /** Frees what no pod needs, where that lies on the file system that is short of space. */
@@ -227,7 +280,8 @@ export class EvictionManager {
     const room = observed.get(threshold.signal);
     const pods = candidates();
     if (room === undefined || pods.length === 0) return false;
-    const usages = await stats.measure(pods, { disk: fileSystem !== undefined }, signal);
+    const asked = { disk: fileSystem !== undefined, podMs: MEASURE_POD_MS };
+    const usages = await stats.measure(pods, asked, signal);
     // Measuring may take long: by now the node may have recovered, and pods may have ended.
     if (!isMet(threshold, observer.observe(), true)) return false;
     const current = new Set(candidates().map(({ uid }) => uid));
@@ -245,7 +299,7 @@ export class EvictionManager {
     const message = evictionMessage(desired.pod, { threshold, room, usage });
     await this.#evict(
       desired,
-      { message, condition, grace: this.#grace(threshold, desired) },
+      { signal: threshold.signal, message, condition, grace: this.#grace(threshold, desired) },
       signal,
     );
     return true;
@@ -254,33 +308,29 @@ export class EvictionManager {
   #grace({ softGraceMs }: Threshold, { pod }: DesiredPod): number {
     if (softGraceMs === undefined) return IMMEDIATE_SECONDS;
     const own = pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
-    return Math.min(own, this.#options.config.evictionMaxPodGracePeriod);
+    // kubelet: calculateEffectiveGracePeriod, no pod gets less than a second.
+    const { evictionMaxPodGracePeriod: most } = this.#options.config;
+    return Math.max(IMMEDIATE_SECONDS, Math.min(own, most));
   }
 
-  /** Whether a pod was evicted that has more on disk than it may. */
-  async #enforceStorage(signal: AbortSignal): Promise<boolean> {
-    const { edges, candidates, stats } = this.#options;
-    const now = edges.clock.monotonic();
-    if (now < this.#storageAt) return false;
-    this.#storageAt = now + STORAGE_MS;
+  /** Evicts the pods that have more on disk than they may. */
+  async #enforceStorage(signal: AbortSignal): Promise<void> {
+    const { candidates, stats } = this.#options;
     const pods = candidates().filter(({ pod }) => limitsStorage(pod));
-    if (pods.length === 0) return false;
+    if (pods.length === 0) return;
     const usages = await stats.measure(pods, { disk: true }, signal);
-    const current = new Set(candidates().map(({ uid }) => uid));
-    let found = false;
     for (const desired of pods) {
       const usage = usages.get(desired.uid);
-      const message = usage === undefined ? undefined : storageExcess(desired.pod, usage);
-      if (message === undefined || !current.has(desired.uid)) continue;
-      found = true;
-      await this.#evict(desired, { message, condition: "", grace: IMMEDIATE_SECONDS }, signal);
+      const excess = usage === undefined ? undefined : storageExcess(desired.pod, usage);
+      // It may have ended since.
+      if (excess === undefined || !candidates().some(({ uid }) => uid === desired.uid)) continue;
+      await this.#evict(desired, { ...excess, condition: "", grace: IMMEDIATE_SECONDS }, signal);
     }
-    return found;
   }
 
   async #evict(
     desired: DesiredPod,
-    why: { readonly message: string; readonly condition: string; readonly grace: number },
+    { signal: eviction_signal, ...why }: Eviction,
     signal: AbortSignal,
   ): Promise<void> {
     const { edges, evicted, record, stop, exists } = this.#options;
@@ -288,6 +338,7 @@ export class EvictionManager {
     const { namespace, name } = pod.metadata;
     edges.log.info("Evict", { pod: podName(pod), uid, message: why.message, grace: why.grace });
     evicted.add({ uid, namespace, name, ...why });
+    edges.meter?.count("kubelet_evictions", { eviction_signal });
     record(podEvent(pod.metadata, warning("Evicted", why.message)));
     stop(desired);
     for (let waited = 0; waited < CLEANUP_MS && exists(uid); waited += CLEANUP_POLL_MS) {

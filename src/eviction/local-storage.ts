@@ -19,9 +19,27 @@ export function limitsStorage(pod: Pod): boolean {
   );
 }
 
+/** kubelet: signalEmptyDirFsLimit, signalEphemeralPodFsLimit, signalEphemeralContainerFsLimit */
+export const STORAGE_SIGNALS = [
+  "emptydirfs.limit",
+  "ephemeralpodfs.limit",
+  "ephemeralcontainerfs.limit",
+] as const;
+
+export interface StorageExcess {
+  readonly signal: (typeof STORAGE_SIGNALS)[number];
+  readonly message: string;
+}
+
 /** Why the pod is to be evicted; undefined = it keeps its limits. */
-export function storageExcess(pod: Pod, usage: PodUsage): string | undefined {
-  return emptyDirExcess(pod, usage) ?? podExcess(pod, usage) ?? containerExcess(pod, usage);
+export function storageExcess(pod: Pod, usage: PodUsage): StorageExcess | undefined {
+  const [signal, message] =
+    [
+      ["emptydirfs.limit", emptyDirExcess(pod, usage)] as const,
+      ["ephemeralpodfs.limit", podExcess(pod, usage)] as const,
+      ["ephemeralcontainerfs.limit", containerExcess(pod, usage)] as const,
+    ].find(([, found]) => found !== undefined) ?? [];
+  return signal === undefined || message === undefined ? undefined : { signal, message };
 }
 
 function emptyDirExcess({ spec }: Pod, { emptyDirs }: PodUsage): string | undefined {

@@ -6,6 +6,8 @@ import { messageOf } from "../lib/errors.ts";
 
 export interface SpaceReserveOptions extends Pick<Edges, "files" | "log"> {
   readonly stateDir: string;
+  /** It has a reserve of its own, which a full disk has used up. */
+  readonly database: { keepReserve(): void };
 }
 
 /** More than a transaction of a few rows needs. */
@@ -20,9 +22,10 @@ export class SpaceReserve {
     this.#path = `${options.stateDir.replace(/\/+$/, "")}/space-reserve`;
   }
 
-  /** Makes the file unless it is there. Only while there is space; a failure is retried with the next call. */
+  /** Makes the file unless it is there, and that of the database. Only while there is space; a failure is retried with the next call. */
   keep(): void {
-    const { files, log } = this.#options;
+    const { files, log, database } = this.#options;
+    database.keepReserve();
     if (files.info(this.#path)?.size === RESERVED_BYTES) return;
     try {
       // Not zeros: file systems that compress, or keep holes, would reserve nothing for those.

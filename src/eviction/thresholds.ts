@@ -68,9 +68,10 @@ export interface PressureState {
   readonly met: ReadonlyMap<Threshold, Monotonic>;
   /** Conditions, when last a threshold of theirs was met. */
   readonly conditions: ReadonlyMap<PressureCondition, Monotonic>;
+  readonly lookedAt: Monotonic;
 }
 
-export const NO_PRESSURE: PressureState = { met: new Map(), conditions: new Map() };
+export const NO_PRESSURE: PressureState = { met: new Map(), conditions: new Map(), lookedAt: 0 };
 
 export interface LookInput {
   readonly thresholds: readonly Threshold[];
@@ -80,23 +81,24 @@ export interface LookInput {
   readonly transitionMs: number;
 }
 
-/** What was met stays so until its minimum reclaim is available too. */
+/** A threshold that has acted stays met until its minimum reclaim is available too. kubelet: thresholdsNotYetResolved */
 export function nextPressure(before: PressureState, input: LookInput): PressureState {
   const { thresholds, observations, now, transitionMs } = input;
+  const hasActed = new Set(actingThresholds(before));
   const met = new Map(
     thresholds
-      .filter((threshold) => isMet(threshold, observations, before.met.has(threshold)))
+      .filter((threshold) => isMet(threshold, observations, hasActed.has(threshold)))
       .map((threshold) => [threshold, before.met.get(threshold) ?? now] as const),
   );
   const recent = [...before.conditions].filter(([, at]) => now - at < transitionMs);
   const current = [...met.keys()].map(({ signal }) => [SIGNALS[signal].condition, now] as const);
-  return { met, conditions: new Map([...recent, ...current]) };
+  return { met, conditions: new Map([...recent, ...current]), lookedAt: now };
 }
 
 /** Met, and a soft one for as long as its grace period. In the order in which they are relieved. */
-export function actingThresholds({ met }: PressureState, now: Monotonic): readonly Threshold[] {
+export function actingThresholds({ met, lookedAt }: PressureState): readonly Threshold[] {
   return [...met]
-    .filter(([{ softGraceMs = 0 }, since]) => now - since >= softGraceMs)
+    .filter(([{ softGraceMs = 0 }, since]) => lookedAt - since >= softGraceMs)
     .map(([threshold]) => threshold)
     .toSorted(byOrder);
 }
@@ -117,16 +119,17 @@ export function amountOf(amount: ThresholdAmount, { capacity }: Room): number {
   return "units" in amount ? amount.units : Math.floor(amount.share * capacity);
 }
 
-/** Near a threshold the next look comes soon, far from all of them it may wait. */
-export const LOOK_MS = { soonest: 1_000, near: 10_000, far: 60_000 } as const;
+/** The node is looked at as often as by the kubelet. kubelet: monitoringInterval */
+export const LOOK_MS = { soonest: 1_000, usual: 10_000 } as const;
 
-/** With less than this many times the threshold available, it is near. */
-const NEAR = 3;
+/** With less than this many times the threshold, or this share of all, memory may run out between two looks. */
+const NEAR = { times: 3, share: 0.25 };
 
-export function nextLookMs(thresholds: readonly Threshold[], observed: Observations): number {
-  const isNear = thresholds.some(({ signal, value }) => {
+export function isMemoryNear(thresholds: readonly Threshold[], observed: Observations): boolean {
+  return thresholds.some(({ signal, value }) => {
     const room = observed.get(signal);
-    return room !== undefined && room.available < amountOf(value, room) * NEAR;
+    if (SIGNALS[signal].resource !== "memory" || room === undefined) return false;
+    const near = Math.max(amountOf(value, room) * NEAR.times, room.capacity * NEAR.share);
+    return room.available < near;
   });
-  return isNear ? LOOK_MS.near : LOOK_MS.far;
 }

@@ -20,6 +20,7 @@ import {
   timeoutFlag,
 } from "./flags.ts";
 
+/** Without `release`: who signs documents need not be who makes binaries. */
 const ROLES = ["desired", "rollout", "command"];
 const APPLY_TIMEOUT = "15m";
 const EVENTS_TIMEOUT = "15s";
@@ -60,7 +61,10 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
       description: "make a root key, a signing key and a first TrustBundle; needs no broker",
       flags: {
         "--dir <directory>": { description: "directory for the new files", default: "." },
-        "--roles <roles>": listFlag(`what the signing key may sign: ${ROLES.join(",")}`, ROLES),
+        "--roles <roles>": listFlag(
+          `what the signing key may sign: ${ROLES.join(",")},release`,
+          ROLES,
+        ),
         "--node-globs <globs>": listFlag("nodes it may sign for, such as pi-*,gw-1 (default all)"),
         "--groups <groups>": listFlag("groups it may sign for (default all)"),
       },
@@ -76,6 +80,19 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
       },
       run: async ({ flags }) =>
         (await import("./document/sign.ts")).signDocument(terminal, flags()),
+    },
+    {
+      usage: "sign-release <binary>",
+      description:
+        "sign a binary of the agent for agent self-update, as <binary>.sig; needs no broker",
+      flags: {
+        ...keyFlag("private key in PEM, with the role release", { isRequired: true }),
+        "--agent-version <version>":
+          "version of the binary (default: what it says itself, if it runs here)",
+        ...OUTPUT_FILE,
+      },
+      run: async ({ args: [binary = ""], flags }) =>
+        (await import("./trust/sign-release.ts")).signRelease(terminal, binary, flags()),
     },
   ];
 }

@@ -1,7 +1,7 @@
 // Performs: `agent fleet get` and `agent fleet status`: what the nodes reported, from their retained topics.
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
-import type { OutputFormat } from "../cli/get/resource-type.ts";
+
 import { printDocument, printObject } from "../cli/json-yaml-output.ts";
 import { GrowingTable, cellsOf, titlesOf, type Column } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/process-io.ts";
@@ -19,8 +19,10 @@ import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { wireObject } from "../protocol/read-published.ts";
 
+type OutputWord = "wide" | "json" | "yaml" | "name";
+
 export interface GetFlags extends BrokerFlags {
-  readonly output?: Exclude<OutputFormat, "name">;
+  readonly output?: Exclude<OutputWord, "name">;
 }
 
 export function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
@@ -121,7 +123,7 @@ function printTable<T>(
 ): void {
   const view = { isWide, now: terminal.clock.now() };
   const rows = items.map((item) => cellsOf(columns, item, view));
-  terminal.out(new GrowingTable(titlesOf(columns, isWide)).add(rows));
+  terminal.out(new GrowingTable(titlesOf(columns, isWide), terminal).add(rows));
 }
 
 export interface GetEventsFlags extends GetFlags {
@@ -136,7 +138,7 @@ export async function getEvents(parts: FleetParts, flags: GetEventsFlags): Promi
   const { output } = flags;
   const isWide = output === "wide";
   await using fleet = await openFleet(parts, flags);
-  const table = new GrowingTable(titlesOf(EVENT_COLUMNS, isWide));
+  const table = new GrowingTable(titlesOf(EVENT_COLUMNS, isWide), terminal);
   let any = false;
   /** The order of printing. */
   let printed = Promise.resolve();

@@ -2,8 +2,9 @@
 
 import { CliError } from "../cli/exit-codes.ts";
 import type { Clock } from "../lib/clock.ts";
-import { messageOf, reasonOf } from "../lib/errors.ts";
+import { messageOf } from "../lib/errors.ts";
 import type { ConnectOptions, MqttLink, MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
+import { withProtocolFallback } from "../mqtt/protocol-fallback.ts";
 import { allowed, excess } from "../upstream/connack-limits.ts";
 import { inPackets } from "./fleet-topics.ts";
 
@@ -198,10 +199,8 @@ async function firstSession(
   options: ConnectOptions,
 ): Promise<MqttSession> {
   try {
-    return await attempt(options);
+    return await withProtocolFallback(options, attempt);
   } catch (thrown) {
-    if (reasonOf(thrown, "") === "ProtocolUnsupported" && options.protocolVersion === 5)
-      return firstSession(attempt, { ...options, protocolVersion: 4 });
     throw new CliError(
       `${messageOf(thrown)}; check the address of the broker and the credentials`,
       thrown,

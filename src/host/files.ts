@@ -1,6 +1,6 @@
 // Performs: the file system as the agent uses it. Synchronous, so that no call of the agent runs between the steps of another.
 
-import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
+import type { PlainFileInfo, PlainFiles } from "../lib/files/plain-files.ts";
 import type { HangableMount } from "./mount-table.ts";
 import type { TreeUsage } from "./tree/walk-tree.ts";
 import type { ShareOptions } from "./tree/fs-group.ts";
@@ -86,7 +86,7 @@ export interface Files extends PlainFiles {
   /** Bytes on disk of a tree, walked in the same way. */
   diskUsage(path: string): number;
   /** The same with the number of inodes, in steps of some ms; nothing of a path that does not exist. */
-  treeUsage(path: string): Generator<void, TreeUsage>;
+  treeUsage(path: string): Generator<TreeUsage, TreeUsage>;
   /** Hints until disposed; never throws (no watch possible = no hints). */
   watch(directory: string, onHint: (hint: DirectoryHint) => void): DirectoryWatch;
 }

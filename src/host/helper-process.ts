@@ -1,8 +1,8 @@
 // Performs: calls on file systems that may hang, each in a process of its own, which can be given up: a call of the kernel
 // that never returns holds that process and not the agent.
 
-import { join } from "node:path";
 import { aborted, type Clock, deadline } from "../lib/clock.ts";
+import { ownCommand } from "./process/own-program.ts";
 import { HelperPlaces, noAnswer, type HelperPlace } from "./helper-places.ts";
 
 /** The hidden verb of this binary that runs as the helper. */
@@ -86,19 +86,12 @@ function startIn(place: HelperPlace, start: () => HelperProcess): HelperProcess 
 }
 
 function startOwn(request: string): HelperProcess {
-  return Bun.spawn([...ownCommand()], {
+  return Bun.spawn([...ownCommand(HELPER_VERB)], {
     stdin: Buffer.from(request),
     stdout: "pipe",
     stderr: "ignore",
     env: {},
   });
-}
-
-/** Also when it runs from its sources, as in tests. */
-function ownCommand(): readonly string[] {
-  const isCompiled = Bun.main.startsWith("/$bunfs/");
-  const sources = isCompiled ? [] : [join(import.meta.dir, "../main.ts")];
-  return [process.execPath, ...sources, HELPER_VERB];
 }
 
 async function answerOf(

@@ -9,13 +9,20 @@ const LIBC = dlopen("libc.so.6", {
   clock_gettime: { args: ["i32", "ptr"], returns: "i32" },
   clock_settime: { args: ["i32", "ptr"], returns: "i32" },
   flock: { args: ["i32", "i32"], returns: "i32" },
+  posix_fadvise: { args: ["i32", "i64", "i64", "i32"], returns: "i32" },
+  syscall: { args: ["i64", "i64", "i64", "i64"], returns: "i64" },
   getdents64: { args: ["i32", "ptr", "u64"], returns: "i32" },
   inotify_add_watch: { args: ["i32", "ptr", "u32"], returns: "i32" },
   inotify_init1: { args: ["i32"], returns: "i32" },
   lseek: { args: ["i32", "i64", "i32"], returns: "i64" },
   madvise: { args: ["u64", "u64", "i32"], returns: "i32" },
+  tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
+  tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
   mount: { args: ["ptr", "ptr", "ptr", "u64", "ptr"], returns: "i32" },
   umount2: { args: ["ptr", "i32"], returns: "i32" },
+  close: { args: ["i32"], returns: "i32" },
+  sendto: { args: ["i32", "ptr", "u64", "i32", "ptr", "u32"], returns: "i64" },
+  socket: { args: ["i32", "i32", "i32"], returns: "i32" },
 });
 
 export const ERRNO = {
@@ -47,7 +54,23 @@ export const PRIVATE_BELOW = 0x44000n;
 const UMOUNT_NOFOLLOW = 8;
 export const MNT_DETACH = 2;
 const MADV_DONTNEED = 4;
+const MADV_PAGEOUT = 21;
+const AF_UNIX = 1;
+const SOCK_DGRAM = 2;
+const SOCK_NONBLOCK = 0o4000;
+const SOCK_CLOEXEC = 0o2000000;
+const MSG_NOSIGNAL = 0x4000;
 const SEEK_SET = 0;
+const POSIX_FADV_DONTNEED = 4;
+/** ioprio_set(2) has no function in the C library. */
+const IOPRIO_SET: Readonly<Record<string, bigint>> = { x64: 251n, arm64: 30n };
+const IOPRIO_WHO_PROCESS = 1n;
+/** The idle class, in the upper bits. */
+const IOPRIO_IDLE = 3n << 13n;
+const TCSANOW = 0;
+const OPOST = 1;
+/** 32-bit words of `struct termios` on Linux; the second is `c_oflag`. */
+const TERMIOS_WORDS = 15;
 const IN_NONBLOCK = 0o4000;
 const IN_CLOEXEC = 0o2000000;
 
@@ -65,10 +88,33 @@ export function setRealTime(seconds: bigint, nanoseconds: bigint): Errno {
   return errnoOf(LIBC.symbols.clock_settime(CLOCK_REALTIME, ptr(time)));
 }
 
+/** Sends one datagram to a Unix socket; `@` at the begin of its path = an abstract name. Does not wait for room. */
+export function sendDatagram(path: string, text: string): Errno {
+  const fd = LIBC.symbols.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return errnoOf(fd);
+  const data = Buffer.from(text);
+  const address = Buffer.concat([Uint8Array.of(AF_UNIX, 0), Buffer.from(path.replace(/^@/, "\0"))]);
+  const sent = Number(
+    LIBC.symbols.sendto(fd, ptr(data), data.length, MSG_NOSIGNAL, ptr(address), address.length),
+  );
+  const errno = errnoOf(Math.min(sent, 0));
+  LIBC.symbols.close(fd);
+  return errno;
+}
+
 /** Steps the system clock to these wall ms. */
 export function setSystemClock(wall: number): Errno {
   const seconds = Math.floor(wall / 1000);
   return setRealTime(BigInt(seconds), BigInt(Math.round((wall - seconds * 1000) * 1e6)));
+}
+
+/** What is written to the terminal `fd` arrives as it is: no LF becomes CR LF. */
+export function passOutputThrough(fd: number): Errno {
+  const termios = new Uint32Array(TERMIOS_WORDS);
+  const errno = errnoOf(LIBC.symbols.tcgetattr(fd, ptr(termios)));
+  if (errno !== 0) return errno;
+  termios[1] = (termios[1] ?? 0) & ~OPOST;
+  return errnoOf(LIBC.symbols.tcsetattr(fd, TCSANOW, ptr(termios)));
 }
 
 /** Whether the kernel reports the wall clock as synchronised (by NTP, PTP, GPS). */
@@ -82,6 +128,19 @@ export function clockSynchronised(): boolean {
 /** Takes the exclusive lock of an open file without waiting. */
 export function lockExclusive(fd: number): Errno {
   return errnoOf(LIBC.symbols.flock(fd, LOCK_EX | LOCK_NB));
+}
+
+/** Drops what the page cache holds of a file, so that the next read comes from the disk. Dirty pages stay. */
+export function dropCached(fd: number): void {
+  LIBC.symbols.posix_fadvise(fd, 0n, 0n, POSIX_FADV_DONTNEED);
+}
+
+/** The disk serves this thread, and those that it starts from now on, only while no other process asks. */
+export function idleDiskPriority(): Errno {
+  const number = IOPRIO_SET[process.arch];
+  if (number === undefined) return ERRNO.EINVAL;
+  const result = LIBC.symbols.syscall(number, IOPRIO_WHO_PROCESS, 0n, IOPRIO_IDLE);
+  return errnoOf(Number(result));
 }
 
 /** A new non-blocking inotify instance that no child inherits; undefined if none is left. */
@@ -98,6 +157,11 @@ export function addInotifyWatch(fd: number, path: string, mask: number): boolean
 /** Drops the pages of this range; the next access reads them from their file again. */
 export function adviseDontNeed(start: bigint, length: bigint): void {
   LIBC.symbols.madvise(start, length, MADV_DONTNEED);
+}
+
+/** Reclaims the pages of this range that their file still holds; Linux before 5.4 does nothing. */
+export function advisePageOut(start: bigint, length: bigint): void {
+  LIBC.symbols.madvise(start, length, MADV_PAGEOUT);
 }
 
 /** Offsets in struct linux_dirent64. */

@@ -27,6 +27,8 @@ export interface MachineFacts {
   /** CPUs this process may use. */
   readonly cpus: number;
   readonly memoryBytes: number;
+  /** Absent = the machine has no swap. */
+  readonly swapBytes?: number;
   /** Page size as Kubernetes writes it ("2Mi") → bytes set aside for pages of it. */
   readonly hugePages: Readonly<Record<string, number>>;
   /** Of the file system that holds the agent's state; absent = unknown. */
@@ -53,12 +55,12 @@ export function readMachineFacts(root = "/"): MachineFacts {
   const text = (path: string): string => readText(join(root, path));
   return {
     hostname: text("proc/sys/kernel/hostname"),
-    machineId: text("etc/machine-id"),
+    machineId: machineId(text),
     serial: boardSerial(text),
     systemUuid: systemUuid(text),
     mac: firstMac(root),
     cpus: availableParallelism(),
-    memoryBytes: Number(/^MemTotal:\s+(\d+) kB$/m.exec(text("proc/meminfo"))?.[1] ?? 0) * 1024,
+    ...memory(text("proc/meminfo")),
     hugePages: hugePages(root),
     ...maxPids(text),
     hasAppArmor: text("sys/module/apparmor/parameters/enabled") === "Y",
@@ -118,14 +120,25 @@ function boardSerial(text: (path: string) => string): string {
   return candidates.find(isRealSerial) ?? "";
 }
 
+/** kubelet: --machine-id-file */
+function machineId(text: (path: string) => string): string {
+  return text("etc/machine-id") || text("var/lib/dbus/machine-id");
+}
+
 function systemUuid(text: (path: string) => string): string {
   const candidates = [
     "sys/class/dmi/id/product_uuid",
     "proc/device-tree/system-id",
     "proc/device-tree/vm,uuid",
-    "etc/machine-id",
   ];
-  return candidates.map(text).find((uuid) => uuid !== "") ?? "";
+  return candidates.map(text).find((uuid) => uuid !== "") ?? machineId(text);
+}
+
+function memory(meminfo: string): Pick<MachineFacts, "memoryBytes" | "swapBytes"> {
+  const bytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(meminfo)?.[1] ?? 0) * 1024;
+  const swapBytes = bytes("SwapTotal");
+  return { memoryBytes: bytes("MemTotal"), ...(swapBytes === 0 ? {} : { swapBytes }) };
 }
 
 /** Boards without a serial number report a placeholder or zeros. */

@@ -4,9 +4,7 @@ import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -18,11 +16,9 @@ import {
   rmdirSync,
   statSync,
   symlinkSync,
-  unlinkSync,
-  writeSync,
   type Stats,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { AgentError, errorCode, ignoring, messageOf } from "../lib/errors.ts";
 import { hangableMounts, type HangableMount } from "./mount-table.ts";
 import {
@@ -35,13 +31,21 @@ import {
 } from "./tree/open-beneath.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { diskUsage, treeUsage, type TreeUsage } from "./tree/walk-tree.ts";
-import type { FileKind } from "../lib/plain-files.ts";
+import type { FileKind } from "../lib/files/plain-files.ts";
+import {
+  removeFile,
+  renameDurably,
+  writeAll,
+  writeAtomic,
+  writeNew,
+  type Data,
+} from "../lib/files/system-durable-file.ts";
 import type { FileInfo, Files } from "./files.ts";
 import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
 import { shareLargeTree, shareTree } from "./tree/fs-group.ts";
 import { watchDirectory } from "./watch-directory.ts";
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const OPEN_TO_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const NOTHING_THERE: readonly string[] = ["ENOENT", "ENOTDIR"];
 const BROKEN_LINK: readonly string[] = [...NOTHING_THERE, "ELOOP"];
@@ -78,7 +82,8 @@ export function realFiles(): Files {
     createDirectory: attempt("create the directory", createDirectory),
     setMode: attempt("change the mode of", chmodSync),
     rename: attempt("rename", renameSync),
-    remove: attempt("remove", remove),
+    renameDurably: attempt("rename", renameDurably),
+    remove: attempt("remove", removeFile),
     removeEmptyDirectory: attempt("remove the directory", (path) =>
       ignoring(NOT_REMOVABLE, () => rmdirSync(path)),
     ),
@@ -108,10 +113,10 @@ function attempt<Rest extends readonly unknown[], T>(
   };
 }
 
-function attemptInSteps<Rest extends readonly unknown[], T>(
+function attemptInSteps<Rest extends readonly unknown[], Step, T>(
   what: string,
-  run: OnPath<Rest, Generator<void, T>>,
-): OnPath<Rest, Generator<void, T>> {
+  run: OnPath<Rest, Generator<Step, T>>,
+): OnPath<Rest, Generator<Step, T>> {
   return function* (path, ...rest) {
     try {
       return yield* run(path, ...rest);
@@ -126,7 +131,7 @@ function fileError(what: string, path: string, cause: unknown): AgentError {
   return new AgentError({ reason: "FileError", message, cause });
 }
 
-function* usageIfAny(path: string): Generator<void, TreeUsage> {
+function* usageIfAny(path: string): Generator<TreeUsage, TreeUsage> {
   if (infoOf(path, lstatSync, NOTHING_THERE)?.kind !== "directory") return { bytes: 0, inodes: 0 };
   return yield* treeUsage(path);
 }
@@ -250,28 +255,12 @@ function readPart(path: string, offset: number | undefined, maxBytes: number): U
   });
 }
 
-type Data = Uint8Array | string;
-
-function writeAtomic(path: string, data: Data, mode: number): void {
-  const directory = dirname(path);
-  const temporary = join(directory, `.${basename(path)}.tmp`);
-  remove(temporary);
-  try {
-    writeNew(temporary, data, { mode, sync: true });
-    renameSync(temporary, path);
-  } catch (error) {
-    remove(temporary);
-    throw error;
-  }
-  closing(openSync(directory, O_RDONLY | O_DIRECTORY), fsyncSync);
-}
-
 function writeLazily(path: string, data: Data, mode: number): void {
   try {
     writeNew(path, data, { mode, sync: false });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
-    remove(path);
+    removeFile(path);
     writeNew(path, data, { mode, sync: false });
   }
 }
@@ -280,30 +269,8 @@ function writeInPlace(path: string, data: Data, mode: number): void {
   closing(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, mode), (fd) => writeAll(fd, data));
 }
 
-function writeAll(fd: number, data: Data): void {
-  const bytes = Buffer.from(data);
-  for (let written = 0; written < bytes.length;)
-    written += writeSync(fd, bytes, written, bytes.length - written, written);
-}
-
-function writeNew(
-  path: string,
-  data: Data,
-  { mode, sync }: { readonly mode: number; readonly sync: boolean },
-): void {
-  closing(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode), (fd) => {
-    fchmodSync(fd, mode);
-    writeAll(fd, data);
-    if (sync) fsyncSync(fd);
-  });
-}
-
 /** The mode applies only to a new directory. */
 function makeDirectory(path: string, mode: number): void {
   const first = mkdirSync(path, { recursive: true, mode });
   if (first !== undefined) chmodSync(path, mode);
-}
-
-function remove(path: string): void {
-  ignoring(NOTHING_THERE, () => unlinkSync(path));
 }

@@ -92,13 +92,24 @@ const UNREADABLE = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ENODEV", "EOPNOTSUP
 
 function fileSystemRoom(path: string): FileSystemRoom | undefined {
   return ignoring(UNREADABLE, () => {
-    const { blocks, bavail, bsize, files, ffree } = statfsSync(path);
+    const { type, blocks, bavail, bsize, files, ffree } = statfsSync(path);
     return {
-      device: String(statSync(path).dev),
+      device: deviceOf({ type, bytes: blocks * bsize, dev: statSync(path).dev }),
       bytes: { capacity: blocks * bsize, available: bavail * bsize },
       inodes: files === 0 ? undefined : { capacity: files, available: ffree },
     };
   });
+}
+
+const BTRFS = 0x9123683e;
+
+/** Subvolumes of one btrfs have device numbers of their own, and its space in common: there the size stands for the device. */
+export function deviceOf(facts: {
+  readonly type: number;
+  readonly bytes: number;
+  readonly dev: number;
+}): string {
+  return facts.type === BTRFS ? `btrfs of ${facts.bytes} bytes` : String(facts.dev);
 }
 
 function kibibytes(meminfo: string, field: string): number {

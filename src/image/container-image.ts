@@ -40,18 +40,22 @@ export interface ImagesOptions {
   /** What the runtime has of the pod. */
   readonly observed: (uid: PodUID) => ObservedPod | undefined;
   readonly ledger: ImageLedger;
+  /** A pod waits for a pull until the result is disposed. */
+  readonly pulling?: (uid: PodUID) => Disposable;
   /** Absent = there are no archives. */
   readonly archives?: Pick<ImageArchives, "bring">;
 }
 
 export interface ImagePulls {
   readonly ensure: EnsureImage;
+  /** Whether the image needs no registry; with the policy Always it does until it was asked for this pod. */
+  readonly isHere: (pod: Pod, wanted: Container, signal: AbortSignal) => Promise<boolean>;
   /** By an operator's order: asks the registry at once, with the node's own credentials. Rejects like `ImagePuller.ensure`. */
   readonly pull: (image: string, signal: AbortSignal) => Promise<EnsuredImage>;
 }
 
 export function imagePulls(options: ImagesOptions): ImagePulls {
-  const { edges, config, record, objects, ledger, isOfFile } = options;
+  const { edges, config, record, objects, ledger, isOfFile, pulling } = options;
   const puller = new ImagePuller({ ...edges, limits: config.pullLimits, board: ledger.pulls });
   puller.useArchives(options.archives);
   const node = new NodeCredentials({ ...edges, config });
@@ -83,6 +87,7 @@ export function imagePulls(options: ImagesOptions): ImagePulls {
       isStrict: pullsStrictly(pod),
       isOfFile: isOfFile(pod),
       record: (event) => record(containerEvent(pod, name, event)),
+      ...(pulling === undefined ? {} : { pulling: () => pulling(pod.metadata.uid) }),
       access: (reference) => access(pod, reference),
     });
   };
@@ -104,7 +109,12 @@ export function imagePulls(options: ImagesOptions): ImagePulls {
       throw lookedAtSoon(error, edges.clock.monotonic());
     }
   };
-  return { ensure: ensureNoted, pull };
+  const isHere: ImagePulls["isHere"] = async ({ metadata }, wanted, signal) => {
+    if (ledger.isHere(metadata.uid, wanted.image)) return true;
+    if (wanted.imagePullPolicy === "Always") return false;
+    return (await puller.local(wanted.image, signal)) !== undefined;
+  };
+  return { ensure: ensureNoted, isHere, pull };
 }
 
 /** For so long a container waits with `ErrImagePull`, and then with `ImagePullBackOff`, as in the kubelet. */

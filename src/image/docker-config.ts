@@ -1,7 +1,9 @@
 // Reads `registryAuthFile`, a config.json as `docker login` writes it, and what credential helpers answer.
 
-import { isJsonObject, memberOf, parseJson } from "../lib/json.ts";
+import { isJsonObject, memberOf, parseJson, type JsonObject } from "../lib/json.ts";
+import { shortText } from "../lib/short-text.ts";
 import {
+  credentialsOf,
   DOCKER_HUB_URL,
   registryNames,
   type PullCredentials,
@@ -14,9 +16,16 @@ export interface DockerConfig {
   readonly credHelpers: Readonly<Record<string, string>>;
   /** The helper of all other registries; undefined = none. */
   readonly credsStore: string | undefined;
+  /** What the file contains and nothing obeys, without a secret. */
+  readonly warnings: readonly string[];
 }
 
-export const NO_DOCKER_CONFIG: DockerConfig = { auths: [], credHelpers: {}, credsStore: undefined };
+export const NO_DOCKER_CONFIG: DockerConfig = {
+  auths: [],
+  credHelpers: {},
+  credsStore: undefined,
+  warnings: [],
+};
 
 /** The program `docker-credential-<name>` and the registry that it is asked about. */
 export interface HelperCall {
@@ -28,6 +37,9 @@ export interface HelperCall {
 const HELPER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 /** The user name by which a helper marks an identity token. */
 const TOKEN_USER = "<token>";
+const WARNINGS = 10;
+/** Of a field or a registry, in a warning. */
+const SHOWN_NAME = 100;
 const NOT_FOUND = /credentials not found/i;
 
 /** The configuration, or what is wrong with the file, without a word of what it contains. */
@@ -45,7 +57,33 @@ export function readDockerConfig(text: Uint8Array): DockerConfig | { readonly wr
   const store = credsStore === "" ? undefined : credsStore;
   if (store !== undefined && !isHelper(store))
     return { wrong: "has a name as credsStore that no helper can have" };
-  return { auths: Object.entries(auths), credHelpers: helpers, credsStore: store };
+  const entries = Object.entries(auths);
+  const warnings = [...insecureFields(config), ...unusableEntries(entries)].slice(0, WARNINGS);
+  return { auths: entries, credHelpers: helpers, credsStore: store, warnings };
+}
+
+/** Docker's daemon and other tools have such fields; a person who writes one here expects it to work. */
+function insecureFields(config: JsonObject): readonly string[] {
+  return Object.keys(config)
+    .filter((field) => /insecure|skip.?verify/i.test(field))
+    .map(
+      (field) =>
+        `${shortText(field, SHOWN_NAME)} does nothing here: plain HTTP and unverified certificates are lines of containerd's hosts.toml`,
+    );
+}
+
+/** An empty entry is what `docker login` leaves beside a helper. */
+function unusableEntries(auths: readonly RegistryAuth[]): readonly string[] {
+  return auths
+    .filter(([, entry]) => credentialsOf(entry) === undefined && !isEmptyEntry(entry))
+    .map(
+      ([location]) =>
+        `the entry of ${shortText(location, SHOWN_NAME)} has no credentials: auth is base64 of user:password`,
+    );
+}
+
+function isEmptyEntry(entry: unknown): boolean {
+  return isJsonObject(entry) && Object.values(entry).every((value) => value === "");
 }
 
 function isHelper(name: unknown): name is string {

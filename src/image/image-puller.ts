@@ -4,15 +4,12 @@
 import type { EventContent } from "../api/v1/events.ts";
 import type { PullLimits } from "../config/image-config.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
-import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { PullMeter } from "../containerd/measure-pull.ts";
 import type { CallHeaders } from "../containerd/pull-edge.ts";
 import { CriError } from "../cri/cri-error.ts";
 import type { CallSettings } from "../cri/grpc-connection.ts";
 import type { Edges } from "../edges.ts";
-import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { jitter } from "../lib/random.ts";
 import type { LocalImage } from "../runtime/cri-config/security-context.ts";
 import {
   alreadyPresent,
@@ -25,15 +22,19 @@ import {
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
 import type { PullCredentials } from "./keyring.ts";
 import { backingOff, neverPull, pullError } from "./pull-errors.ts";
-import { pullFailure, type PullFailure } from "./pull-failure.ts";
-import { bytesText, type ImageBytes, type PullBoard } from "./pull-progress.ts";
+import { PullBackoff } from "./pull-backoff.ts";
+import { pullFailure } from "./pull-failure.ts";
+import { bytesText, imageSizeLabel, type ImageBytes, type PullBoard } from "./pull-progress.ts";
 import { PullTurns } from "./pull-turns.ts";
 import type { PullCalls } from "./gc/image-usage.ts";
 import { SharedCalls } from "./shared-calls.ts";
 import { watchPull } from "./watch-pull.ts";
 import type { PullPolicy } from "../api/v1/image.ts";
 
-export interface ImagePullerOptions extends Pick<Edges, "clock" | "random" | "log" | "pulls"> {
+export interface ImagePullerOptions extends Pick<
+  Edges,
+  "clock" | "random" | "log" | "pulls" | "meter"
+> {
   readonly cri: PullCalls;
   readonly limits: PullLimits;
   readonly board: PullBoard;
@@ -59,6 +60,8 @@ export interface EnsureOptions {
   readonly isOrdered?: boolean;
   /** Called for each event, also by every caller that shares a pull. Must not throw. */
   readonly record?: (event: EventContent) => void;
+  /** Called when a pull begins that the caller waits for; disposed at its end. Must not throw. */
+  readonly pulling?: () => Disposable;
   /** Credentials for the registry, looked up before a pull; absent = anonymous. */
   readonly access?: (reference: ImageReference) => PullAccess;
 }
@@ -69,25 +72,13 @@ export interface PullAccess {
   readonly key: string;
   /** Tried in turn; none = anonymous. */
   list(signal: AbortSignal): AsyncIterable<PullCredentials>;
-  /** The registry has refused all of them. */
+  /** The registry has refused all of them, or a pull without any. */
   refused?(): void;
 }
 
 const ANONYMOUS: PullAccess = { key: "", async *list() {} };
 
-const BACKOFF: BackoffPolicy = { initial: 10_000, max: 300_000, resetAfter: 600_000 };
-const BACKOFF_SPREAD = 0.1;
 const FIRST_PROGRESS_MS = 30_000;
-
-/** The last failed pull of one image. */
-interface Failed {
-  readonly backoff: BackoffEntry;
-  readonly retryAt: Monotonic;
-  readonly failure: PullFailure;
-  readonly thrown: unknown;
-  /** Bytes of the image that were on the node; 0 = unknown. */
-  readonly arrived: number;
-}
 
 type FoundImage = Pick<Image, "id" | "size" | "uid" | "username">;
 
@@ -118,12 +109,13 @@ export class ImagePuller {
   readonly #turns: PullTurns;
   readonly #lookups = new SharedCalls<FoundImage | undefined>();
   readonly #pulls = new SharedCalls<DonePull>();
-  readonly #failed = new Map<string, Failed>();
+  readonly #failed: PullBackoff;
   #archives: BringImage | undefined;
 
   constructor(options: ImagePullerOptions) {
     this.#options = options;
     this.#turns = new PullTurns(options);
+    this.#failed = new PullBackoff(options);
   }
 
   /**
@@ -199,7 +191,7 @@ export class ImagePuller {
     const start = clock.monotonic();
     const pull = pullOf(wanted);
     const failedKey = failedKeyOf(pull, wanted);
-    const before = wanted.isOrdered === true ? undefined : this.#failed.get(failedKey);
+    const before = wanted.isOrdered === true ? undefined : this.#failed.of(failedKey);
     if (before !== undefined && start < before.retryAt) {
       if (fallback !== undefined && before.failure === "Unreachable")
         return present(wanted, fallback, "LocalInstead");
@@ -207,14 +199,8 @@ export class ImagePuller {
     }
     record?.(pulling(image));
     let done: DonePull;
-    const ended = new AbortController();
-    void this.#reportProgress(wanted, ended.signal);
     try {
-      const pulling = this.#pulls.run(pull.key, signal, (shared) =>
-        this.#pull(wanted, pull, shared),
-      );
-      if (wanted.isOfFile === true) this.#turns.promote(pull.key);
-      done = await pulling;
+      done = await this.#awaitPull(wanted, pull);
     } catch (cause) {
       if (signal.aborted) throw cause;
       if (fallback !== undefined && pullFailure(cause) === "Unreachable") {
@@ -223,11 +209,25 @@ export class ImagePuller {
         record?.(pullFailed(image, cause));
         return present(wanted, fallback, "LocalInstead");
       }
-      throw pullError(image, cause, this.#failed.get(failedKey)?.retryAt);
+      throw pullError(image, cause, this.#failed.of(failedKey)?.retryAt);
+    }
+    return this.#pulled(wanted, done, clock.monotonic() - start);
+  }
+
+  /** Others may wait for the same one. */
+  async #awaitPull(wanted: Wanted, pull: Pull): Promise<DonePull> {
+    const ended = new AbortController();
+    using _ = wanted.pulling?.();
+    void this.#reportProgress(wanted, ended.signal);
+    try {
+      const done = this.#pulls.run(pull.key, wanted.signal, (shared) =>
+        this.#pull(wanted, pull, shared),
+      );
+      if (wanted.isOfFile === true) this.#turns.promote(pull.key);
+      return await done;
     } finally {
       ended.abort();
     }
-    return this.#pulled(wanted, done, clock.monotonic() - start);
   }
 
   /** An event for each pod, more and more seldom: the first after half a minute, the next after one, two, four … */
@@ -250,6 +250,8 @@ export class ImagePuller {
       local = await this.#look(done.imageRef, done.imageRef, wanted);
     } finally {
       record?.(pulled(image, { ms: done.ms, waitedMs, size: local?.size }));
+      const labels = { image_size_in_bytes: imageSizeLabel(local?.size) };
+      this.#options.meter?.observe("kubelet_image_pull_duration_seconds", waitedMs / 1000, labels);
     }
     if (local !== undefined) return ensured(local, "Pulled", done.imageRef);
     const message = `image "${image}" was pulled, but the runtime does not find ${done.imageRef}`;
@@ -274,7 +276,7 @@ export class ImagePuller {
         (limited) => this.#pullAs(pull.access, reference.asked, { headers, signal: limited }),
         { clock, signal, meter, onBytes },
       );
-      for (const lane of LANES) this.#failed.delete(failedKeyOf(pull, lane));
+      for (const lane of LANES) this.#failed.forget(failedKeyOf(pull, lane));
       const ms = Math.round(clock.monotonic() - start);
       log.info("pulled image", { image: reference.asked, imageRef, ms });
       return { imageRef, ms };
@@ -284,7 +286,7 @@ export class ImagePuller {
       const arrived = await arrivedBytes(meter, signal);
       // A failure for a pod of a file counts for all, one for a document's only for those of documents.
       const lanes = LANES.filter((lane) => turn.isOfFile || !lane.isOfFile);
-      for (const lane of lanes) this.#remember(failedKeyOf(pull, lane), thrown, arrived);
+      for (const lane of lanes) this.#failed.remember(failedKeyOf(pull, lane), thrown, arrived);
       throw thrown;
     } finally {
       board.delete(image);
@@ -331,24 +333,16 @@ export class ImagePuller {
         refusal = error;
       }
     }
-    if (refusal === undefined) return cri.pullImage({ image: { image } }, settings);
-    access.refused?.();
-    throw refusal;
-  }
-
-  #remember(key: string, thrown: unknown, arrived: number): void {
-    const failure = pullFailure(thrown);
-    // A failure of the runtime proves nothing about the image.
-    if (failure === "Runtime") return;
-    const now = this.#options.clock.monotonic();
-    for (const [other, { backoff }] of this.#failed)
-      if (now - backoff.at > BACKOFF.resetAfter) this.#failed.delete(other);
-    const before = this.#failed.get(key);
-    // A line that breaks again and again brings the image piece by piece.
-    const hasMoved = before !== undefined && arrived > before.arrived;
-    const backoff = nextBackoff(hasMoved ? undefined : before?.backoff, now, BACKOFF);
-    const retryAt = now + jitter(this.#options.random, backoff.delay, BACKOFF_SPREAD);
-    this.#failed.set(key, { backoff, retryAt, failure, thrown, arrived });
+    if (refusal !== undefined) {
+      access.refused?.();
+      throw refusal;
+    }
+    try {
+      return await cri.pullImage({ image: { image } }, settings);
+    } catch (error) {
+      if (pullFailure(error) === "Denied") access.refused?.();
+      throw error;
+    }
   }
 }
 

@@ -79,6 +79,7 @@ export class NodeCredentials {
       path: registryAuthFile,
       absent: NO_DOCKER_CONFIG,
       read: readDockerConfig,
+      warnings: (config) => config.warnings,
     });
     this.#plugins =
       plugins === undefined

@@ -11,12 +11,14 @@ export type PullFailure = "NotFound" | "Denied" | "Unreachable" | "Runtime" | "O
 
 const DENIED =
   /access denied|authorization failed|insufficient_scope|unauthorized|forbidden|no basic auth credentials/i;
+/** containerd lost what had arrived, e.g. because its lease ended when the clock was set: no answer of a registry. */
+const LOCAL = /content digest \S+ not found/i;
 const NOT_FOUND = /not found|manifest unknown|name unknown|does not exist/i;
 const UNREACHABLE =
   /no such host|connection (?:refused|reset|timed out)|network is unreachable|no route to host|host is down|i\/o timeout|tls handshake timeout|deadline exceeded|server misbehaving|temporary failure in name resolution|\beof\b|broken pipe|x509:|too ?many ?requests|service unavailable/i;
 
 export function pullFailure(thrown: unknown): PullFailure {
-  if (!(thrown instanceof CriError)) return "Other";
+  if (!(thrown instanceof CriError) || LOCAL.test(thrown.details)) return "Other";
   return failureOfCode(thrown) ?? failureOfHttp(thrown.details) ?? failureOfText(thrown.details);
 }
 

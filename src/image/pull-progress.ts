@@ -47,6 +47,27 @@ export function bytesText({ done, total }: ImageBytes): string {
   return `${mebibytes(done)} of ${mebibytes(total)} (${percent} %)`;
 }
 
+/** Of the sizes of images in metrics. kubelet: imageSizeBuckets */
+const SIZES: readonly (readonly [from: bigint, label: string])[] = [
+  [100n << 30n, "GT100GB"],
+  [60n << 30n, "60GB-100GB"],
+  [40n << 30n, "40GB-60GB"],
+  [30n << 30n, "30GB-40GB"],
+  [20n << 30n, "20GB-30GB"],
+  [10n << 30n, "10GB-20GB"],
+  [5n << 30n, "5GB-10GB"],
+  [1n << 30n, "1GB-5GB"],
+  [500n << 20n, "500MB-1GB"],
+  [100n << 20n, "100MB-500MB"],
+  [10n << 20n, "10MB-100MB"],
+  [1n, "0-10MB"],
+];
+
+/** `bytes` undefined = unknown to the runtime. */
+export function imageSizeLabel(bytes: bigint | undefined): string {
+  return SIZES.find(([from]) => (bytes ?? 0n) >= from)?.[1] ?? "N/A";
+}
+
 /** `12.3 MiB` */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

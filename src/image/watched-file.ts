@@ -12,6 +12,8 @@ export interface WatchedFileOptions<T> extends Pick<Edges, "files" | "log"> {
   readonly isRequired?: boolean;
   /** The content, or what is wrong with it: nothing that the file contains may be part of that. */
   readonly read: (text: Uint8Array) => T | { readonly wrong: string };
+  /** What is not obeyed of it. */
+  readonly warnings?: (value: T) => readonly string[];
 }
 
 export class WatchedFile<T extends object> {
@@ -40,11 +42,18 @@ export class WatchedFile<T extends object> {
       }
       const value = read(files.readFollowing(path, maxBytes));
       if ("wrong" in value) this.#report(value.wrong);
-      else this.#value = value;
+      else this.#use(value);
     } catch (error) {
       this.#report(messageOf(error));
     }
     return this.#value;
+  }
+
+  #use(value: T): void {
+    const { log, path, warnings } = this.#options;
+    this.#value = value;
+    for (const warning of warnings?.(value) ?? [])
+      log.warn("a part of this file of credentials is not used", { path, warning });
   }
 
   #report(error: string): void {

@@ -36,8 +36,10 @@ export function withReason(reason: Reason, cause: unknown): AgentError {
   return new AgentError({ reason, message: messageOf(cause), cause });
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown; of an error in cleaning up after another one, both. */
 export function messageOf(thrown: unknown): string {
+  if (thrown instanceof SuppressedError)
+    return `${messageOf(thrown.suppressed)}; and then: ${messageOf(thrown.error)}`;
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -1,6 +1,8 @@
-// Performs: JSON lines for operators: constant message, facts as fields, identical errors rate-limited, and all lines too.
+// Performs: JSON lines for operators: constant message, facts as fields. Identical errors are rate-limited, and all lines in
+// number and length: a message may hold what a stranger has written.
 
 import { rfc3339, type Clock } from "./clock.ts";
+import { shortText } from "./short-text.ts";
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "./token-bucket.ts";
 
 type LogLevel = "debug" | "info" | "warn" | "error";
@@ -22,12 +24,19 @@ interface LoggerOptions {
   readonly level: LogLevel;
   /** Receives whole lines, each ending in a newline. */
   readonly write: (line: string) => void;
-  /** How many lines; absent = all. */
+  /** How many lines, each for every KiB of it; absent = all. */
   readonly limit?: TokenBucketPolicy;
 }
 
-/** Of a whole agent: a start with all its pods fits; a flood is 17 MB a day, which journald can hold. */
+/** Of a whole agent: a start with all its pods fits; a flood is 90 MB a day at most, which journald can hold. */
 export const JOURNAL_LIMIT: TokenBucketPolicy = { burst: 2000, perSecond: 1 };
+
+/** Of one text in a line, and of a whole line, in UTF-16 units. */
+const LONGEST_TEXT = 2048;
+export const LONGEST_LINE = 8192;
+const UNITS_PER_TOKEN = 1024;
+/** Part of the burst that is left to errors. */
+const ERRORS_SHARE = 0.1;
 
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 const REPEAT_MS = 60_000;
@@ -42,26 +51,30 @@ export function createLogger(options: LoggerOptions): Logger {
   let unlogged = 0;
 
   function write(level: LogLevel, message: string, fields: LogFields): void {
-    const head = { time: rfc3339(clock.now()), level, msg: message };
-    options.write(`${JSON.stringify({ ...head, ...fields })}\n`);
+    const line = lineOf({ time: rfc3339(clock.now()), level, msg: message }, fields);
+    if (!hasRoom(level, line.length)) return;
+    if (unlogged > 0) {
+      const lines = unlogged;
+      unlogged = 0;
+      const head = { time: rfc3339(clock.now()), level: "warn", msg: LEFT_OUT };
+      options.write(`${lineOf(head, { lines })}\n`);
+    }
+    options.write(`${line}\n`);
   }
 
-  function hasRoom(): boolean {
+  function hasRoom(level: LogLevel, length: number): boolean {
     if (limit === undefined) return true;
-    const taken = takeToken(bucket, clock.monotonic(), limit);
-    if (taken === undefined) {
-      unlogged += 1;
-      return false;
-    }
-    bucket = taken;
-    if (unlogged > 0) write("warn", "too many log lines; some were left out", { lines: unlogged });
-    unlogged = 0;
-    return true;
+    const spare = level === "error" ? 0 : Math.floor(limit.burst * ERRORS_SHARE);
+    const cost = Math.ceil(length / UNITS_PER_TOKEN);
+    const taken = takeToken(bucket, clock.monotonic(), { ...limit, spare, cost });
+    if (taken === undefined) unlogged += 1;
+    else bucket = taken;
+    return taken !== undefined;
   }
 
   function suppressed(level: LogLevel, message: string, fields: LogFields): number | undefined {
     if (RANK[level] < RANK.warn) return 0;
-    const key = message + JSON.stringify(fields);
+    const key = lineOf({ msg: message }, fields);
     const at = options.clock.monotonic();
     const last = seen.get(key);
     if (last !== undefined && at < last.until) {
@@ -79,7 +92,7 @@ export function createLogger(options: LoggerOptions): Logger {
       const all = { ...bound, ...fields };
       const repeats = suppressed(level, message, all);
       if (repeats === undefined) return;
-      if (hasRoom()) write(level, message, repeats > 0 ? { ...all, repeated: repeats } : all);
+      write(level, message, repeats > 0 ? { ...all, repeated: repeats } : all);
     };
     return {
       debug: (message, fields) => log("debug", message, fields),
@@ -90,4 +103,20 @@ export function createLogger(options: LoggerOptions): Logger {
     };
   }
   return make({});
+}
+
+const LEFT_OUT = "too many log lines; some were left out";
+
+/** At most LONGEST_LINE: first each text is cut, then the facts are one text that is cut. */
+function lineOf(head: LogFields, fields: LogFields): string {
+  const whole = JSON.stringify({ ...head, ...fields }, short);
+  if (whole.length <= LONGEST_LINE) return whole;
+  return JSON.stringify(
+    { ...head, cut: shortText(JSON.stringify(fields, short), LONGEST_TEXT) },
+    short,
+  );
+}
+
+function short(_: string, value: unknown): unknown {
+  return typeof value === "string" ? shortText(value, LONGEST_TEXT) : value;
 }

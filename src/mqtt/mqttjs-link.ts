@@ -34,9 +34,12 @@ const CLOSED_BY_PEER: readonly string[] = ["ECONNRESET", "EPIPE"];
 export class MqttjsLink implements MqttLink {
   readonly #ticket = new TlsTicket();
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  /** `userAgent`: what a broker behind WebSockets, or a proxy before it, sees; absent = nothing. */
+  constructor(clock: Pick<Clock, "monotonic">, userAgent?: string) {
     this.#clock = clock;
+    this.#headers = userAgent === undefined ? {} : { "User-Agent": userAgent };
   }
 
   async connect(
@@ -56,6 +59,7 @@ export class MqttjsLink implements MqttLink {
       // Without compression: a few bytes would inflate to whatever the broker likes.
       return new WebSocket(url, protocols, {
         ...given,
+        headers: this.#headers,
         createConnection,
         perMessageDeflate: false,
       });

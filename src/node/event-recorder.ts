@@ -15,12 +15,18 @@ import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/event-correlator.ts";
 import { EventUplink } from "../upstream/report/publish-events.ts";
 import type { Edges } from "../edges.ts";
+import { noticesOf, type ProvisionReport } from "../provision/report.ts";
 import type { Hand } from "../store/start-guard/hand.ts";
 import { START_GUARD } from "../store/start-guard/start-guard.ts";
+
+/** About one provisioning directory; its log has all. */
+const MAX_NOTICES = 20;
 
 export interface EventRecorderOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
   readonly config: Pick<AgentConfig, "mqtt">;
+  /** Only warnings are published, as of now. */
+  readonly isMetered: () => boolean;
   readonly nodeName: string;
   /** Takes the values of Secrets out of a message: programs and the runtime may have quoted one. */
   readonly redact: (text: string) => string;
@@ -57,6 +63,16 @@ export class EventRecorder implements Disposable {
     const { reason, movedTo } = recovered;
     const message = `the database was damaged (${reason}); it was moved to ${movedTo} and a new one was made`;
     this.#node("Warning", "DatabaseRecovered", message);
+  }
+
+  /** What became of a provisioning directory at this start. */
+  provisioned(report: ProvisionReport): void {
+    const { directory, taken } = report;
+    const files = taken.length === 1 ? "1 file" : `${taken.length} files`;
+    if (taken.length > 0) this.#node("Normal", "Provisioned", `took over ${files} of ${directory}`);
+    const problems = noticesOf(report).filter(({ level }) => level !== "info");
+    for (const { reason, message, remedy } of problems.slice(0, MAX_NOTICES))
+      this.#node("Warning", reason, remedy === undefined ? message : `${message}; ${remedy}`);
   }
 
   /** `rejected`: everything that the sources reject now; only what is new becomes an event. */
@@ -109,7 +125,7 @@ export class EventRecorder implements Disposable {
 
 /** undefined = no broker is configured: nothing is queued. */
 function uplinkOf(options: EventRecorderOptions): EventUplink | undefined {
-  const { edges, config, nodeName: node } = options;
+  const { edges, config, isMetered, nodeName: node } = options;
   if (config.mqtt === undefined) return undefined;
   return new EventUplink({
     ...options,
@@ -117,7 +133,7 @@ function uplinkOf(options: EventRecorderOptions): EventUplink | undefined {
     outbox: edges.store.outbox.events,
     topic: topicFor({ type: "NodeEvent", root: config.mqtt.topicRoot, node }),
     node,
-    warningsOnly: config.mqtt.profile === "metered",
+    warningsOnly: isMetered,
   });
 }
 

@@ -13,7 +13,7 @@ export function eventList(entries: readonly EventEntry[]) {
   return { kind: "EventList", apiVersion: "v1", metadata: {}, items: entries.map(v1Event) };
 }
 
-function v1Event(entry: EventEntry) {
+export function v1Event(entry: EventEntry) {
   const { id, object, type, reason, message, count, first, last, host } = entry;
   return {
     kind: "Event",
@@ -25,7 +25,12 @@ function v1Event(entry: EventEntry) {
       namespace: object.namespace ?? "default",
       creationTimestamp: rfc3339(first),
     },
-    involvedObject: { ...object, apiVersion: "v1" },
+    // kubelet: the UID of a node is its name in events, by which kubectl describe node finds them.
+    involvedObject: {
+      ...object,
+      ...(object.kind === "Node" ? { uid: object.name } : {}),
+      apiVersion: "v1",
+    },
     reason,
     message,
     source: { component: "agent", host },

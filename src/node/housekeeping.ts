@@ -1,5 +1,5 @@
-// Performs: periodically removes volumes, retained logs and rows that no pod owns, left by a lost database or by a pod that
-// was deleted while the agent did not run. kubelet: cleanupOrphanedPodDirs
+// Performs: periodically removes volumes, logs, cgroups and rows that no pod owns, left by a lost database or by a pod that
+// was deleted while the agent did not run. kubelet: cleanupOrphanedPodDirs, cleanupOrphanedPodCgroups, evictPodLogsDirectories
 
 import type { Edges } from "../edges.ts";
 import type { Store } from "../store/store.ts";
@@ -17,6 +17,8 @@ interface HousekeepingOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly cleanup: PodCleanup;
   /** Rows of the containers that were killed to be replaced, by pod. */
   readonly killed: Pick<Store["killed"], "pods" | "forget">;
+  /** Rows of the pods that have failed as a whole. */
+  readonly failures: Pick<Store["failures"], "pods" | "forget">;
   readonly isInUse: (uid: PodUID) => boolean;
   /** Whether a pod of this namespace/name is desired, or still exists. */
   readonly isNamed: (name: string) => boolean;
@@ -40,7 +42,7 @@ export class Housekeeping {
       if (signal.aborted || !this.#options.isSettled()) continue;
       await this.#guard("cannot remove volumes that no pod owns", () => this.#sweepVolumes(signal));
       await this.#guard("cannot remove logs that no pod owns", () => this.#sweepLogs());
-      await this.#guard("cannot remove rows that no pod owns", () => this.#sweepKilled());
+      await this.#guard("cannot remove rows that no pod owns", () => this.#sweepRows());
     }
   }
 
@@ -54,7 +56,7 @@ export class Housekeeping {
   }
 
   async #sweepVolumes(signal: AbortSignal): Promise<void> {
-    const { volumes, isInUse, log, clock, guard } = this.#options;
+    const { volumes, cleanup, isInUse, log, clock, guard } = this.#options;
     for (const uid of volumes.leftovers()) {
       const hand: Hand = { kind: "Removal", id: uid, name: uid };
       // What has ended the agent twice is left to a later sweep (start-guard).
@@ -67,7 +69,11 @@ export class Housekeeping {
         if (signal.aborted || isInUse(uid)) break;
       }
       if (signal.aborted) return;
-      if (!isInUse(uid)) volumes.tearDown(uid);
+      if (!isInUse(uid)) {
+        // The directory in stateDir goes last: it is what shows that the logs are the agent's own.
+        cleanup.removeOrphan(uid);
+        volumes.tearDown(uid);
+      }
       held.settle();
     }
   }
@@ -80,8 +86,9 @@ export class Housekeeping {
     }
   }
 
-  #sweepKilled(): void {
-    const { killed, isInUse } = this.#options;
-    for (const uid of killed.pods()) if (!isInUse(uid)) killed.forget(uid);
+  #sweepRows(): void {
+    const { killed, failures, isInUse } = this.#options;
+    for (const rows of [killed, failures])
+      for (const uid of rows.pods()) if (!isInUse(uid)) rows.forget(uid);
   }
 }

@@ -1,22 +1,24 @@
 // What the local API and commands ask of the node.
 
 import { rfc3339 } from "../lib/clock.ts";
-import type { NodeEntry, NodeView } from "./node-view.ts";
+import type { NodeView } from "./node-view.ts";
+import type { NodeEntry } from "./node-view-options.ts";
 import type { NodeImage } from "../image/gc/image-keys.ts";
 import { containerImages } from "./node-only-status.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { list, map, type V1Object } from "./v1-shape.ts";
 
 /** Evaluated for every request. */
-export type ServerFacts = Omit<NodeView, "truth">;
+export type ServerFacts = Omit<NodeView, "truth" | "reportedPods">;
 export type HoldFacts = Pick<NodeView, "changeHold">;
 export type TrustFacts = Pick<NodeView, "trust" | "resetTrust">;
 export type ShutdownFacts = Pick<NodeView, "shutdown" | "beginShutdown" | "cancelShutdown">;
+export type SelfUpdateFacts = Pick<NodeView, "selfUpdate" | "orderSelfUpdate">;
 export type ObjectFacts = Pick<NodeView, "objects" | "removeClaimData">;
 
 /** `images`: of the node; none = unknown. */
 export function v1Node(
-  { name, labels, podCIDRs = [], status, createdAt, ...more }: NodeEntry,
+  { name, labels, podCIDRs = [], status, createdAt, swapBytes, ...more }: NodeEntry,
   images: readonly NodeImage[] = [],
 ): V1Object {
   const { mqttBytes, cpuCelsius } = more;
@@ -30,18 +32,19 @@ export function v1Node(
       ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
     },
     ...map("spec", { ...withoutUndefined({ podCIDR }), ...list("podCIDRs", podCIDRs) }),
-    status: { ...v1Status(status), ...list("images", containerImages(images)) },
+    status: { ...v1Status(status, swapBytes), ...list("images", containerImages(images)) },
     ...map("metrics", withoutUndefined({ mqttBytes, cpuCelsius })),
   };
 }
 
-function v1Status({
-  runtimeHandlers = [],
-  volumesInUse = [],
-  ...status
-}: NodeEntry["status"]): V1Object {
+function v1Status(
+  { runtimeHandlers = [], volumesInUse = [], ...status }: NodeEntry["status"],
+  swapBytes: number | undefined,
+): V1Object {
+  const swap = swapBytes === undefined ? {} : { swap: { capacity: swapBytes } };
   return {
     ...status,
+    nodeInfo: { ...status.nodeInfo, ...swap },
     ...list("runtimeHandlers", runtimeHandlers),
     ...list("volumesInUse", volumesInUse),
   };

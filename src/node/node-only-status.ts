@@ -18,12 +18,17 @@ interface RuntimeHandler {
 
 export interface NodeOnlyStatus {
   readonly runtimeHandlers: readonly RuntimeHandler[];
+  /** Kubernetes' NodeFeatures. */
+  readonly features: { readonly supplementalGroupsPolicy: boolean };
   /** `persistentvolumeclaim/<namespace>/<name>` of each claim that a pod on the node uses. */
   readonly volumesInUse: readonly string[];
 }
 
 export function nodeOnlyStatus(
-  { handlers }: Pick<RuntimeFeatures, "handlers">,
+  {
+    handlers,
+    supplementalGroupsPolicy,
+  }: Pick<RuntimeFeatures, "handlers" | "supplementalGroupsPolicy">,
   running: readonly Pod[],
 ): NodeOnlyStatus {
   const claims = running.flatMap((pod) =>
@@ -36,6 +41,7 @@ export function nodeOnlyStatus(
       name,
       features: { recursiveReadOnlyMounts: recursiveReadOnly, userNamespaces },
     })),
+    features: { supplementalGroupsPolicy },
     volumesInUse: [...new Set(claims)].toSorted(compareText),
   };
 }

@@ -2,113 +2,59 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import { podCIDRs } from "../config/pod-cidr.ts";
-import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
-import type { FleetFacts } from "../protocol/groups.ts";
-import type { NodeCondition, NodeStatus, PodCondition } from "../api/v1/pod-status.ts";
-import { podName, type NamedPod } from "../api/v1/pod.ts";
+import { manifestPath, type DesiredPod, type Rejection } from "../api/pod/desired-pod.ts";
+import type { NodeStatus, PodCondition, PodStatus } from "../api/v1/pod-status.ts";
+import type { LocalObject } from "../api/v1/object/local-object.ts";
+import { podName, type NamedPod, type Pod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan-workers.ts";
-import type { BoardWatch } from "./board-watch.ts";
 import type { EventEntry } from "./events-list.ts";
+import type { PodNotes } from "./explain/pod-notes.ts";
+import { readNotes } from "./explain/read-notes.ts";
 import { type ObjectEntry, objectEntries } from "./object-list.ts";
-import { type NodeOnlyStatus, nodeOnlyStatus } from "./node-only-status.ts";
-import type { NotAdmitted } from "./not-admitted.ts";
-import type { NodeShutdown, ShutdownView } from "./shutdown/node-shutdown.ts";
-import type { ShutdownState } from "./shutdown/shutdown-state.ts";
+import { nodeOnlyStatus } from "./node-only-status.ts";
+import { restartPod, type RestartOutcome } from "./restart-pod.ts";
+import type { ShutdownView } from "./shutdown/node-shutdown.ts";
 import type { PodEntry } from "./pod-list.ts";
+import type { SelfUpdateView } from "../self-update/self-update-view.ts";
+import type { UpdateOrder } from "../self-update/update-order.ts";
 import type { ImageOrders } from "../image/gc/image-orders.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
-import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { ClaimName } from "../volume/claim-directory.ts";
 import type { ClaimUsers } from "../volume/claim-users.ts";
-import type { ClaimOutcome, ClaimRemover } from "../volume/claim-remover.ts";
+import type { ClaimOutcome } from "../volume/claim-remover.ts";
 import { withoutUndefined, type JsonObject } from "../lib/json.ts";
-import type { NodeSummary } from "../stats/node-summary.ts";
-import type { Edges } from "../edges.ts";
+import type { Meter } from "../lib/meter.ts";
 import { timeConditions } from "./clock-behind.ts";
-import type { EventRecorder } from "./event-recorder.ts";
-import { redactStatus, type Redactor } from "./redact.ts";
-import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";
-import type { Rollouts } from "../rollout/rollouts.ts";
-import type { NodeCgroups } from "../runtime/cgroup/node-cgroups.ts";
+import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
-import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
-import type { DesiredPods } from "../source/desired-pods.ts";
+import type { HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import { withPulls } from "../status/pull-shown.ts";
-import type { ImageLedger } from "../image/pull-results.ts";
-import type { MqttSource } from "../source/document/mqtt-source.ts";
-import type { FileSource } from "../source/file/file-source.ts";
-import type { SourceSnapshots } from "../source/source-snapshots.ts";
-import { type Trust, resetTrust } from "../trust/trust.ts";
+import { resetTrust } from "../trust/trust.ts";
 import { trustView, type TrustView } from "../trust/trust-view.ts";
-import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
-import { strangersTo, type Pods, type WorkerEntry } from "../podworkers/pods.ts";
-import type { SourceName } from "../api/pod/labels.ts";
-import type { StartGuard } from "../store/start-guard/start-guard.ts";
+import type { Ack } from "../protocol/reported-state.ts";
+import {
+  Acknowledgements,
+  type NodeTruth,
+  type ReportedPod,
+} from "../upstream/report/acknowledge.ts";
+import { strangersTo, type WorkerEntry } from "../podworkers/pods.ts";
+import type {
+  NodeViewOptions,
+  GraceOutcome,
+  Declared,
+  NodeEntry,
+  LinkFacts,
+} from "./node-view-options.ts";
 
-export interface NodeViewOptions {
-  readonly edges: Edges;
-  readonly config: AgentConfig;
-  readonly version: string;
-  readonly nodeName: string;
-  /** Known at the start, e.g. `BoardChanged`. */
-  readonly conditions: readonly NodeCondition[];
-  /** The labels and groups that the fleet currently assigns. */
-  readonly fleet: () => FleetFacts;
-  readonly addresses: Pick<NodeAddresses, "hostIPs">;
-  readonly board: Pick<BoardWatch, "conditions" | "celsius">;
-  readonly redactor: Pick<Redactor, "secrets">;
-  readonly pods: Pods;
-  readonly notAdmitted: Pick<NotAdmitted, "beside">;
-  readonly runtime: RuntimeWatch;
-  readonly written: Pick<SourceSnapshots, "hasSynced">;
-  readonly desired: Pick<DesiredPods, "state">;
-  readonly rollouts: Pick<Rollouts, "statuses" | "withRollouts" | "health">;
-  readonly holds: Pick<HoldRequests, "change">;
-  readonly images: Pick<ImageLedger, "pulls">;
-  readonly claims: Pick<ClaimRemover, "remove">;
-  readonly events: Pick<EventRecorder, "list">;
-  readonly files: Pick<FileSource, "digest">;
-  /** undefined = no broker is configured. */
-  readonly documents: Pick<MqttSource, "states" | "forgetVersion" | "judgeAgain"> | undefined;
-  readonly trust: Pick<Trust, "conditions" | "look" | "lastRejected" | "reset">;
-  readonly upstream: Pick<UpstreamPort, "bytes" | "conditions">;
-  readonly guard: Pick<StartGuard, "conditions">;
-  readonly cgroups: Pick<NodeCgroups, "conditions">;
-  readonly eviction: { conditions(): readonly NodeCondition[] };
-  readonly shutdown: Pick<NodeShutdown, "view" | "begin" | "cancel">;
-  readonly shutdownState: Pick<ShutdownState, "problems">;
-  readonly imageOrders: ImageOrders;
-  readonly summary: Pick<NodeSummary, "get">;
-  /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
-  readonly loop: { readonly hasApplied: boolean };
-  /** Each returns the sentence for /healthz; undefined = healthy. */
-  readonly health: readonly { unhealthy(): string | undefined }[];
-}
-
-/** The result of shortening a grace period. */
-export type GraceOutcome =
-  | { readonly type: "Shortened" }
-  /** The pod is not being stopped, because this source declares it. */
-  | { readonly type: "Wanted"; readonly source: SourceName; readonly sourceRef: string }
-  | { readonly type: "NotFound" };
-
-export interface NodeEntry {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Address ranges of pods; absent = the runtime's own. */
-  readonly podCIDRs?: readonly string[];
-  readonly status: NodeStatus & Partial<NodeOnlyStatus>;
-  /** Wall-clock milliseconds of the agent's first start on this node, if known. */
-  readonly createdAt?: number;
-  /** Of the CPU, in degrees Celsius; absent = no sensor. */
-  readonly cpuCelsius?: number;
-  /** MQTT packet bytes since the agent started, by purpose; absent = no MQTT. */
-  readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
-}
+const NO_LAUNCHER =
+  "this agent was not started by agent-launch, so it could not go back from a version that fails; run agent install";
 
 export class NodeView {
   readonly #options: NodeViewOptions;
+  readonly #acknowledgements = new Acknowledgements();
+  /** Follows from facts that do not change while the agent runs. */
+  #room: Pick<NodeStatus, "capacity" | "allocatable"> | undefined;
   #status: NodeStatus | undefined;
 
   constructor(options: NodeViewOptions) {
@@ -120,16 +66,26 @@ export class NodeView {
     return this.#options.health.flatMap((one) => one.unhealthy() ?? []);
   }
 
+  /** Whether the sources and the runtime are known, and each pod has a status; before that, what is absent may still come. */
+  hasSynced(): boolean {
+    const { loop, pods } = this.#options;
+    const { workers, statuses } = pods;
+    return (
+      loop.hasApplied &&
+      workers.entries().every(({ desired }) => statuses.status(desired.uid) !== undefined)
+    );
+  }
+
   /** One per namespace/name: the running pod while a replacement waits, or has no room. */
   pods(): readonly PodEntry[] {
     const { nodeName, notAdmitted, pods, redactor, images } = this.#options;
     const { workers, statuses } = pods;
-    const secrets = redactor.secrets();
+    const redacted = redactor.forStatuses();
     const shown = workers.entries().flatMap(({ desired, ...more }) => {
       const known = statuses.status(desired.uid);
       if (known === undefined) return [];
       const { pulls } = images;
-      const status = withPulls(redactStatus(known, secrets), desired.pod, pulls.textOf);
+      const status = withPulls(redacted(known), desired.pod, pulls.textOf);
       const { pod, source, sourceRef, specHash } = desired;
       const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
       return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };
@@ -142,7 +98,30 @@ export class NodeView {
     const { desired, pods } = this.#options;
     const running = pods.workers.desiredPods().map(({ pod }) => pod);
     const node = nodeIdentity(this.#options);
-    return objectEntries(namespace, { desired: desired.state, running, node });
+    return objectEntries(namespace, { desired: desired.state, running, node }).map((entry) => ({
+      ...entry,
+      ...withoutUndefined({ createdAt: this.#createdAt(entry) }),
+    }));
+  }
+
+  #createdAt({ source, sourceRef }: ObjectEntry): number | undefined {
+    const { edges, config, documents } = this.#options;
+    if (source === "file") return edges.files.info(manifestPath(sourceRef))?.mtimeMs;
+    if (source === "agent") return edges.files.info(`${config.stateDir}/identity.json`)?.mtimeMs;
+    return documents?.states().find((state) => state.source === source)?.acceptedAt;
+  }
+
+  /** What counts under this name; undefined = no source declares it. */
+  declared(kind: string, { namespace, name }: NamedPod): Declared | undefined {
+    const { desired } = this.#options;
+    const isNamed = ({ metadata }: Pod | LocalObject): boolean =>
+      metadata.namespace === namespace && metadata.name === name;
+    if (kind === "Pod") {
+      const unfit = desired.state.notAdmitted.map((one) => one.desired);
+      const found = [...desired.state.pods, ...unfit].find(({ pod }) => isNamed(pod));
+      return found === undefined ? undefined : { ...found, object: found.pod };
+    }
+    return this.objects(namespace).find(({ object }) => object.kind === kind && isNamed(object));
   }
 
   /** Removes the data of a claim that no pod uses. */
@@ -156,8 +135,20 @@ export class NodeView {
     return { pods: known, strangers: strangersTo(known, pods), areKnown: loop.hasApplied };
   }
 
+  /** How far the files and each document are, as the reports acknowledge them. */
+  desired(): readonly Ack[] {
+    const { clock } = this.#options.edges;
+    const time = { now: clock.monotonic(), wall: clock.now() };
+    return this.#acknowledgements.next(this.truth(), time).acks;
+  }
+
   rejected(): readonly Rejection[] {
     return this.#options.desired.state.rejected;
+  }
+
+  /** What explains a pod beside its status. */
+  notes(entry: PodEntry): PodNotes {
+    return readNotes(entry, this.#options);
   }
 
   /** Oldest occurrence first. */
@@ -179,6 +170,7 @@ export class NodeView {
         cpuCelsius: board.celsius(),
         mqttBytes: upstream.bytes(),
         createdAt: identity?.mtimeMs,
+        swapBytes: edges.machine.swapBytes,
       }),
     };
   }
@@ -191,6 +183,35 @@ export class NodeView {
   /** k8s: stats Summary; `isShort`: processor and memory only. Rejects when the runtime does not answer. */
   summary(isShort: boolean): Promise<JsonObject> {
     return this.#options.summary.get(isShort);
+  }
+
+  /** The line to the broker; undefined = none is configured. */
+  linkFacts(): LinkFacts | undefined {
+    const { upstream, edges } = this.#options;
+    const { outbox, responses } = edges.store;
+    const bytes = upstream.bytes();
+    if (bytes === undefined) return undefined;
+    const dropped = {
+      event_normal: outbox.events.lost("Normal"),
+      event_warning: outbox.events.lost("Warning"),
+      response: responses.lost,
+    };
+    return { bytes, isConnected: upstream.facts().isConnected, waiting: outbox.size, dropped };
+  }
+
+  /** Bytes that the database has written since the agent started; undefined = the kernel does not count them. */
+  databaseBytes(): number | undefined {
+    return this.#options.edges.store.database.writtenBytes;
+  }
+
+  /** The configuration in force. */
+  config(): AgentConfig {
+    return this.#options.config;
+  }
+
+  /** Counted since the agent started. */
+  meter(): Meter | undefined {
+    return this.#options.edges.meter;
   }
 
   version(): { readonly version: string } {
@@ -230,6 +251,33 @@ export class NodeView {
     return this.#options.holds.change(verb, pod);
   }
 
+  /** Restarts the running containers of a pod, or one of them; undefined = there is no such pod. */
+  async restart(
+    { namespace, name }: NamedPod,
+    container: string | undefined,
+    signal: AbortSignal,
+  ): Promise<RestartOutcome | undefined> {
+    const { pods, edges } = this.#options;
+    const desired = pods.workers.shown(`${namespace}/${name}`);
+    if (desired === undefined) return undefined;
+    const onBegin = (): void => undefined;
+    return restartPod(desired, { pods, clock: edges.clock, container, signal, onBegin });
+  }
+
+  /** How far an update of the agent itself is. */
+  selfUpdate(): SelfUpdateView {
+    const { selfUpdate, version } = this.#options;
+    if (selfUpdate !== undefined) return selfUpdate.view();
+    return { version, phase: "Idle", failed: [], unsupported: NO_LAUNCHER };
+  }
+
+  /** Begins an update of the agent itself, or goes back from one; the result is why not. */
+  orderSelfUpdate(order: UpdateOrder | "Back"): string | undefined {
+    const { selfUpdate } = this.#options;
+    if (selfUpdate === undefined) return NO_LAUNCHER;
+    return order === "Back" ? selfUpdate.back() : selfUpdate.order(order);
+  }
+
   shutdown(): ShutdownView {
     return this.#options.shutdown.view();
   }
@@ -246,11 +294,11 @@ export class NodeView {
 
   truth(): NodeTruth {
     const { pods, written, desired, documents, rollouts, files, redactor, loop } = this.#options;
-    const secrets = redactor.secrets();
+    const redacted = redactor.forStatuses();
     return {
-      pods: pods.workers.all().map((entry) => this.#reported(entry, secrets)),
+      pods: this.reportedPods(),
       health: rollouts.health(),
-      shown: pods.workers.entries().map((entry) => this.#reported(entry, secrets)),
+      shown: pods.workers.entries().map((entry) => this.#reported(entry, redacted)),
       files: {
         digest: files.digest(),
         pods: desired.state.pods.filter(({ source }) => source === "file"),
@@ -259,15 +307,23 @@ export class NodeView {
       documents: rollouts.withRollouts(documents?.states() ?? []),
       rejected: desired.state.rejected,
       status: this.#nodeStatus(),
+      ...withoutUndefined({ settings: this.#options.settings?.reported() }),
       arePodsKnown: loop.hasApplied,
     };
   }
 
-  #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
+  /** Every pod that has a worker. */
+  reportedPods(): readonly ReportedPod[] {
+    const { pods, redactor } = this.#options;
+    const redacted = redactor.forStatuses();
+    return pods.workers.all().map((entry) => this.#reported(entry, redacted));
+  }
+
+  #reported(entry: WorkerEntry, redacted: (status: PodStatus) => PodStatus): ReportedPod {
     const { desired, pendingUpdate } = entry;
     const known = this.#options.pods.statuses.status(desired.uid);
     if (known === undefined) return { desired, status: undefined };
-    const status = redactStatus(known, secrets);
+    const status = redacted(known);
     const update = this.#updateCondition(desired);
     // The same status as before is the same object: most pods have not changed since the last report.
     if (pendingUpdate === undefined && update === undefined) return { desired, status };
@@ -282,7 +338,7 @@ export class NodeView {
   }
 
   #nodeStatus(): NodeStatus {
-    const { edges, version, config, runtime, addresses } = this.#options;
+    const { edges, version, runtime, addresses } = this.#options;
     const { conditions, board, trust, documents, upstream, guard } = this.#options;
     const { cgroups, eviction } = this.#options;
     const { machine, bootId } = edges;
@@ -292,17 +348,20 @@ export class NodeView {
       addresses: addresses.hostIPs(),
       runtime: runtimeOf(runtime),
       agentVersion: version,
-      ...nodeRoom({ edges, config }),
+      ...(this.#room ??= nodeRoom(this.#options)),
       problems: [...this.healthProblems(), ...this.#options.shutdownState.problems()],
       extraConditions: [
         ...eviction.conditions(),
         ...conditions,
         ...board.conditions(),
         ...guard.conditions(),
+        ...this.#options.storage.conditions(),
         ...cgroups.conditions(),
         ...trust.conditions(),
         ...timeConditions(edges, documents?.states() ?? []),
         ...upstream.conditions(),
+        ...(this.#options.selfUpdate?.conditions() ?? []),
+        ...(this.#options.settings?.conditions() ?? []),
       ],
       previous: this.#status,
       now: edges.clock.now(),

@@ -1,14 +1,13 @@
-// The ConfigMaps, Secrets and claims of this node as Kubernetes JSON. The content of Secrets is shown only on request.
+// The ConfigMaps, Secrets and claims of this node as Kubernetes JSON.
 
 import type { DesiredState, SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
-import {
-  writeObject,
-  type LocalObject,
-  type LocalObjectKind,
-} from "../api/v1/object/local-object.ts";
+import { writeObject, type LocalObject } from "../api/v1/object/local-object.ts";
 import { list, map, type V1Object, writtenObject } from "./v1-shape.ts";
-import { compareText } from "../lib/compare.ts";
+import { rfc3339 } from "../lib/clock.ts";
+import { isJsonObject } from "../lib/json.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
+import { objectUID } from "../api/pod/pod-identity.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { type NodeIdentity, nodeConfigMap } from "../api/pod/node-config-map.ts";
 
@@ -18,43 +17,18 @@ export interface ObjectEntry {
   /** `agent` = built in. */
   readonly source: SourceName | "agent";
   readonly sourceRef: string;
+  /** Wall-clock ms when its file was written or its document accepted; absent = unknown. */
+  readonly createdAt?: number;
 }
 
-export interface ObjectListOptions {
-  readonly kind: LocalObjectKind;
-  /** Show the content of Secrets, in base64. */
-  readonly showSecrets: boolean;
-}
-
-/** By namespace, then name. */
-export function objectList(
-  entries: readonly ObjectEntry[],
-  { kind, showSecrets }: ObjectListOptions,
-): V1Object {
-  const items = entries
-    .filter(({ object }) => object.kind === kind)
-    .toSorted((a, b) => compareText(placeOf(a), placeOf(b)))
-    .map((entry) => v1Object(entry, showSecrets));
-  return { kind: `${kind}List`, apiVersion: "v1", metadata: {}, items };
-}
-
-function placeOf({ object }: ObjectEntry): string {
-  return `${object.metadata.namespace}\0${object.metadata.name}`;
-}
-
-export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
+/** With the content of Secrets, in base64. */
+export function v1Object(entry: ObjectEntry, sha256: Sha256): V1Object {
   const { object } = entry;
-  const written = { ...writtenObject(writeObject(object)), metadata: metadataOf(entry) };
+  const written = { ...writtenObject(writeObject(object)), metadata: metadataOf(entry, sha256) };
   switch (object.kind) {
     case "ConfigMap":
+    case "Secret":
       return written;
-    case "Secret": {
-      if (showSecrets) return written;
-      const sizes = Object.entries(object.data).map(
-        ([key, bytes]) => [key, hidden(bytes)] as const,
-      );
-      return { ...written, ...map("data", Object.fromEntries(sizes)) };
-    }
     case "PersistentVolumeClaim": {
       const { accessModes, storage } = object;
       // A claim is a directory of this node, which is always bound.
@@ -68,20 +42,31 @@ export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
   }
 }
 
-function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {
+function metadataOf(
+  { object, source, sourceRef, createdAt }: ObjectEntry,
+  sha256: Sha256,
+): V1Object {
   const { name, namespace, labels, annotations } = object.metadata;
   const origin = { [ANNOTATION.configSource]: source, [ANNOTATION.sourceRef]: sourceRef };
   return {
     name,
     namespace,
+    uid: objectUID({ kind: object.kind, namespace, name, source }, sha256),
+    ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
     ...map("labels", labels),
     annotations: { ...annotations, ...origin },
   };
 }
 
-/** Not valid base64: applying it by mistake fails. */
-function hidden(bytes: Uint8Array): string {
-  return `<hidden: ${bytes.length} bytes>`;
+/** A Secret with sizes in the place of its content. They are not valid base64: applying it by mistake fails. */
+export function withoutContent(secret: V1Object): V1Object {
+  const { data } = secret;
+  if (!isJsonObject(data)) return secret;
+  const sizes = Object.entries(data).map(([key, value]) => {
+    const bytes = typeof value === "string" ? Buffer.byteLength(value, "base64") : 0;
+    return [key, `<hidden: ${bytes} bytes>`] as const;
+  });
+  return { ...secret, data: Object.fromEntries(sizes) };
 }
 
 interface ObjectEntriesFacts {

@@ -58,9 +58,20 @@ export function v1Pod(entry: PodEntry): V1Object {
       annotations: { ...annotations, ...originOf(entry) },
       ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
     },
-    spec: { ...writtenObject(POD_SPEC.write(withTolerations(spec))), nodeName: entry.nodeName },
+    spec: { ...writtenSpec(spec), nodeName: entry.nodeName },
     status: v1Status(entry),
   };
+}
+
+/** Every list shows every pod, and a spec never changes: it is written once. */
+const WRITTEN = new WeakMap<PodSpec, V1Object>();
+
+function writtenSpec(spec: PodSpec): V1Object {
+  const known = WRITTEN.get(spec);
+  if (known !== undefined) return known;
+  const written = writtenObject(POD_SPEC.write(withTolerations(spec)));
+  WRITTEN.set(spec, written);
+  return written;
 }
 
 /** A static pod is never evicted for a taint of its node. kubelet: applyDefaults */

@@ -64,15 +64,31 @@ export class Redactor {
   /** Each event is redacted, and a Secret may have 1 MiB: what does not change is decoded once. */
   readonly #texts = new WeakMap<object, readonly string[]>();
   #source = NO_SECRETS;
+  /** What the known texts were last read from. */
+  #from: readonly object[] = [];
+  #redact: Change = redactor(new Set());
+  /** Each report shows every pod, and most pods have not changed since the last one. */
+  #statuses = new WeakMap<PodStatus, PodStatus>();
 
   follow(source: SecretSource): void {
     this.#source = source;
   }
 
   secrets(): ReadonlySet<string> {
-    const objects = this.#source.objects().flatMap((one) => this.#textsOf(one, ofObject));
-    const pods = this.#source.pods().flatMap((one) => this.#textsOf(one, ofPod));
-    const texts = new Set([...objects, ...pods]);
+    const [objects, pods] = [this.#source.objects(), this.#source.pods()];
+    const from = [...objects, ...pods];
+    if (!isSameList(from, this.#from)) {
+      this.#from = from;
+      this.#remember([
+        ...objects.flatMap((one) => this.#textsOf(one, ofObject)),
+        ...pods.flatMap((one) => this.#textsOf(one, ofPod)),
+      ]);
+    }
+    return this.#known;
+  }
+
+  #remember(current: readonly string[]): void {
+    const texts = new Set(current);
     for (const text of texts) {
       this.#known.delete(text);
       this.#known.add(text);
@@ -81,10 +97,25 @@ export class Redactor {
       if (this.#known.size <= Math.max(REMEMBERED, texts.size)) break;
       this.#known.delete(oldest);
     }
-    return this.#known;
+    this.#redact = redactor(this.#known);
+    this.#statuses = new WeakMap();
   }
 
-  readonly redact = (text: string): string => redact(text, this.secrets());
+  readonly redact = (text: string): string => {
+    this.secrets();
+    return this.#redact(text);
+  };
+
+  /** Redacts the messages of a status, the only texts in it that pods can write, with the secrets of this moment; equal results are the same object until a secret changes. */
+  forStatuses(): (status: PodStatus) => PodStatus {
+    if (this.secrets().size === 0) return (status) => status;
+    const [change, results] = [this.#redact, this.#statuses];
+    return (status) => {
+      const result = results.get(status) ?? withMessages(status, change);
+      results.set(status, result);
+      return result;
+    };
+  }
 
   #textsOf<T extends object>(from: T, texts: (from: T) => readonly string[]): readonly string[] {
     const known = this.#texts.get(from) ?? texts(from);
@@ -99,6 +130,10 @@ export function redact(text: string, secrets: ReadonlySet<string>): string {
 }
 
 type Change = (text: string) => string;
+
+function isSameList(one: readonly object[], other: readonly object[]): boolean {
+  return one.length === other.length && one.every((item, at) => item === other[at]);
+}
 
 /** Replaces secrets in texts; made once for many of them. */
 export function redactor(secrets: ReadonlySet<string>): Change {
@@ -128,11 +163,6 @@ function changeTexts(value: unknown, change: Change): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [key, changeTexts(member, change)]),
   );
-}
-
-/** The status with the secrets replaced in its messages, the only texts that pods can write. */
-export function redactStatus(status: PodStatus, secrets: ReadonlySet<string>): PodStatus {
-  return secrets.size === 0 ? status : withMessages(status, redactor(secrets));
 }
 
 /** The pod without values of environment variables and without termination messages. */

@@ -8,25 +8,28 @@ import type { RuntimeEvent, RuntimeEvents, TaskEvent } from "../containerd/runti
 import { deadline, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { jitter } from "../lib/random.ts";
+import type { OomKills } from "../runtime/cgroup/oom-kills.ts";
 import type { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { PodCache } from "./pod-cache.ts";
 import { changedPods, RELIST_DEADLINE_MS, RELIST_MS } from "./relist.ts";
 import { KILLED_EXIT_CODE, RecentExits, RecentIds } from "./recent-exits.ts";
 
-interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
+interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log" | "meter"> {
   readonly reader: RuntimeReader;
   readonly cache: PodCache;
   readonly onChange: (uid: PodUID) => void;
   /** The worker of a busy pod observes it when it is done. */
   readonly workers: { isBusy(uid: PodUID): boolean };
-  /** Asked right after the exit of a container that was killed. */
-  readonly oomKills: { has(uid: PodUID, container: string): boolean };
+  /** `has`: asked right after the exit of a container that was killed; `note`: what was counted so far is known. */
+  readonly oomKills: Pick<OomKills, "has" | "note">;
   /** The OOM killer has ended a process of the container, which may go on without it. */
   readonly onOutOfMemory: (uid: PodUID, container: string) => void;
 }
 
 /** Without a successful relist for this long the node is unhealthy. kubelet: relistThreshold */
 const STALE_MS = 180_000;
+/** A pause and a list that the runtime does not answer take less. */
+const STUCK_MS = RELIST_MS * 1.1 + RELIST_DEADLINE_MS + 60_000;
 const RESUBSCRIBE_MS = 1_000;
 /** containerd deletes the task before it updates CRI's status: first and longest wait before observing again. */
 const LAG_FIRST_MS = 5;
@@ -44,6 +47,9 @@ export class PodLifecycle {
   /** Containers with an OOM event that are not known yet; others of the runtime stay unknown. */
   readonly #unreported = new RecentIds();
   #relistedAt: Monotonic;
+  #hasListed = false;
+  /** The loop turned last; undefined = it has not begun. */
+  #turnedAt: Monotonic | undefined;
   #restart = new AbortController();
 
   constructor(options: PodLifecycleOptions) {
@@ -59,6 +65,13 @@ export class PodLifecycle {
     return `pleg: the last complete list of the runtime's pods is ${Math.round(age / 1000)} s old`;
   }
 
+  /** Why the loop that lists again does not turn, whatever the runtime answers; undefined = it turns, or has not begun. */
+  stuck(): string | undefined {
+    const age = this.#options.clock.monotonic() - (this.#turnedAt ?? Infinity);
+    if (!(age > STUCK_MS)) return undefined;
+    return `pleg: has not tried to list the runtime's pods for ${Math.round(age / 1000)} s`;
+  }
+
   /** After the runtime did not answer: the stream may be dead without notice, so a new one is begun, with a new list. */
   resubscribe(): void {
     this.#restart.abort();
@@ -66,11 +79,15 @@ export class PodLifecycle {
 
   /** Lists all pods and observes the changed ones; rejects when the runtime does not answer. */
   async relist(signal: AbortSignal): Promise<void> {
-    const { cache, reader, clock } = this.#options;
+    const { cache, reader, clock, meter, oomKills } = this.#options;
+    const begun = clock.monotonic();
     using limit = deadline(clock, RELIST_DEADLINE_MS, signal);
     const number = cache.begin();
     const listed = await reader.listPods(limit.signal);
     const changed = changedPods(cache.all(), listed);
+    // Of kills before this process it is not known whose they were.
+    if (!this.#hasListed) for (const uid of listed.keys()) oomKills.note(uid);
+    this.#hasListed = true;
     await Promise.all(
       changed.map(async (uid) => {
         const summary = listed.get(uid);
@@ -84,6 +101,8 @@ export class PodLifecycle {
       }),
     );
     this.#relistedAt = clock.monotonic();
+    const seconds = (this.#relistedAt - begun) / 1000;
+    meter?.observe("kubelet_pleg_relist_duration_seconds", seconds);
   }
 
   /** Observes one pod; the cache is up to date when it resolves. */
@@ -107,6 +126,7 @@ export class PodLifecycle {
   async runRelist(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     while (!signal.aborted) {
+      this.#turnedAt = clock.monotonic();
       await clock.sleep(jitter(random, RELIST_MS, 0.1), signal);
       if (!signal.aborted) await this.#relistOrWarn(signal);
     }
@@ -163,15 +183,22 @@ export class PodLifecycle {
   #wasOutOfMemory({ id, exit }: TaskEvent): boolean {
     const { cache, oomKills } = this.#options;
     const uid = cache.ownerOf(id);
-    if (uid === undefined || exit?.code !== KILLED_EXIT_CODE) return false;
-    return !this.#exits.isOutOfMemory(id) && oomKills.has(uid, id);
+    if (uid === undefined) return false;
+    if (exit?.code === KILLED_EXIT_CODE && !this.#exits.isOutOfMemory(id))
+      return oomKills.has(uid, id);
+    // A kill within the container that did not end it.
+    oomKills.note(uid);
+    return false;
   }
 
   #onOutOfMemory(id: string): void {
     this.#exits.addOutOfMemory(id);
     const uid = this.#options.cache.ownerOf(id);
     if (uid === undefined) this.#unreported.add(id);
-    else this.#options.onOutOfMemory(uid, id);
+    else {
+      this.#options.oomKills.note(uid);
+      this.#options.onOutOfMemory(uid, id);
+    }
   }
 
   /** Kills whose container was not known yet, or of which there was no event. */

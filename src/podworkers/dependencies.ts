@@ -61,7 +61,8 @@ function unmet(dependency: Dependency, view: DependencyView): string | undefined
   return `waiting for pod ${name} to be ${dependency.state}; it is ${now}`;
 }
 
-function isMet(state: Dependency["state"], status: PodStatus): boolean {
+/** Whether the status is what a dependency asks for. */
+export function isMet(state: Dependency["state"], status: PodStatus): boolean {
   const { phase, containerStatuses } = status;
   switch (state) {
     case "Ready":

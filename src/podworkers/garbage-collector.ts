@@ -97,10 +97,11 @@ export class GarbageCollector {
   ): Promise<void> {
     const { cri, files, configs } = this.#options;
     for (const container of containers) {
+      // Before the record, by which they are found: a crash between the two leaves nothing behind.
+      this.#removeLogs(desired, container);
+      files.remove(configs.terminationLog(desired, container.name, container.attempt));
       await cri.removeContainer(container.id, { signal });
       this.#deadSince.delete(container.id);
-      files.remove(configs.terminationLog(desired, container.name, container.attempt));
-      this.#removeLogs(desired, container);
     }
     for (const id of sandboxes) await cri.removePodSandbox(id, { signal });
   }

@@ -2,8 +2,12 @@
 
 import type { DesiredPod, DesiredState } from "../api/pod/desired-pod.ts";
 import { hostPortClaims } from "../api/validation/host-ports.ts";
-import { podName, type PodUID } from "../api/v1/pod.ts";
-import { podsInTheWay, type TakenPlaces } from "../source/admission/pods-in-the-way.ts";
+import { podName } from "../api/v1/pod.ts";
+import {
+  podsInTheWay,
+  type PodInTheWay,
+  type TakenPlaces,
+} from "../source/admission/pods-in-the-way.ts";
 import type { NodeInfo } from "../source/admission/admit-pod.ts";
 import {
   comparePrecedence,
@@ -27,14 +31,19 @@ export interface RoomFacts extends Pick<TakenPlaces, "isOver"> {
   readonly workers: readonly WorkerFacts[];
 }
 
-/** UIDs of pods of other names; none for an ordinary pod of a document, which is refused where there is no room. */
-export function mustMakeRoom(own: DesiredPod, facts: RoomFacts): readonly PodUID[] {
-  if (!mayPreempt(own)) return [];
+/**
+ * Pods of other names; for an ordinary pod of a document only those that linger: it is refused where there is no room beside
+ * the others.
+ */
+export function mustMakeRoom(own: DesiredPod, facts: RoomFacts): readonly PodInTheWay[] {
   const { desired, workers, node, isOver } = facts;
-  const declared = namesOfFiles(desired);
   const known = workers.flatMap(({ desired: pod, removal }) =>
     pod === undefined ? [] : { desired: pod, isLeaving: removal !== undefined },
   );
+  const unknown = unknownInTheWay(own, workers);
+  const others = known.map((one) => one.desired);
+  if (!mayPreempt(own, others)) return unknown;
+  const declared = namesOfFiles(desired);
   // What no file declares any more, and runs until a document's pod of its name is ready, stays in no file's way.
   const isLeft = ({ source, pod }: DesiredPod): boolean =>
     isStatic(own.source) && isStatic(source) && !declared.has(podName(pod));
@@ -46,13 +55,13 @@ export function mustMakeRoom(own: DesiredPod, facts: RoomFacts): readonly PodUID
     isOver,
     staying: [
       ...desired.pods.filter((one) => compareTiers(one, own) <= 0),
-      ...known.map((one) => one.desired).filter(stays),
+      ...others.filter(stays),
     ],
     yielding: known
       .filter((one) => !stays(one.desired))
       .toSorted((a, b) => precedence(a.desired, b.desired) || place(a.desired) - place(b.desired)),
   });
-  return [...inTheWay.map(({ uid }) => uid), ...unknownInTheWay(own, workers)];
+  return [...inTheWay, ...unknown];
 }
 
 /** Also of those that are refused: the older pod of such a name is a file's. */
@@ -76,7 +85,7 @@ function places(pods: readonly DesiredPod[]): (pod: DesiredPod) => number {
 }
 
 /** A restart of the agent forgets the specs of pods that are being removed: one of those may have what `own` needs. */
-function unknownInTheWay(own: DesiredPod, workers: readonly WorkerFacts[]): readonly PodUID[] {
+function unknownInTheWay(own: DesiredPod, workers: readonly WorkerFacts[]): readonly PodInTheWay[] {
   const needsPorts = hostPortClaims(own.pod).length > 0;
   return workers
     .filter(({ desired, removal }) => {
@@ -84,5 +93,5 @@ function unknownInTheWay(own: DesiredPod, workers: readonly WorkerFacts[]): read
       return desired === undefined && (removal?.why === "Preempted" || mayHavePort);
     })
     .filter((one) => nameOf(one) !== podName(own.pod))
-    .map(({ uid }) => uid);
+    .map(({ uid }) => ({ uid, has: "" }));
 }

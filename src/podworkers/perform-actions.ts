@@ -30,6 +30,8 @@ export interface ActionPerformerOptions {
 interface PerformInput extends PodLook, Pick<ActionInput, "startTime"> {
   /** A hook begins: it may take long, and the status is published before it ends. */
   readonly onHook: () => void;
+  /** Whether the pod has come to its end, as far as is known by now. */
+  readonly isOver: () => boolean;
   /** Stops between two actions, ends waiting, pulling and hooks. */
   readonly signal: AbortSignal;
 }
@@ -69,6 +71,8 @@ export class ActionPerformer {
     let firstError: unknown;
     for (const [index, action] of work.entries()) {
       if (signal.aborted) break;
+      // What it was stopped to read, nothing reads any more; its room may be another pod's already.
+      if (isConfigRestart(work[index - 1]) && input.isOver()) break;
       const restarts = new Map(syncState.restarts);
       if (action.type === "StartContainer") syncState.starting.add(action.container);
       try {
@@ -221,6 +225,11 @@ function startsAnew(action: PodAction): action is Ending {
     action.type === "KillContainer" &&
     (action.reason === "ConfigChanged" || action.reason === "RestartOrdered")
   );
+}
+
+/** The container's start follows. */
+function isConfigRestart(action: PodAction | undefined): boolean {
+  return action?.type === "KillContainer" && action.reason === "ConfigChanged";
 }
 
 /** What is stopped has not failed. */

@@ -1,6 +1,7 @@
 // Decides which pods get a worker, a newer spec or a removal. kubelet: HandlePodAdditions … HandlePodCleanups
 
 import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { outranks } from "../source/precedence.ts";
 
@@ -20,6 +21,8 @@ export interface WorkerFacts extends PodIdentity {
   readonly desired: DesiredPod | undefined;
   /** undefined = it is not being removed. */
   readonly removal: Removal | undefined;
+  /** Something was done to the pod since the runtime was asked about it; absent = nothing was. */
+  readonly isUnsure?: boolean;
 }
 
 export interface PlanInput {
@@ -40,6 +43,9 @@ export function planWorkers(input: PlanInput): WorkerPlan {
   const names = new Set(desired.pods.map(({ pod }) => nameOf(pod.metadata)));
 
   const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
+  // The runtime may have more of it than was observed: the calls that start a pod take a while.
+  const unsure = new Set(workers.filter(({ isUnsure }) => isUnsure === true).map(({ uid }) => uid));
+  const hasBegun = (uid: PodUID): boolean => sources.has(uid) || unsure.has(uid);
 
   /**
    * Only its own source can orphan a pod, once it has synced; a name that is desired has a successor. Under a held name what
@@ -48,7 +54,7 @@ export function planWorkers(input: PlanInput): WorkerPlan {
   const isOrphan = (pod: PodIdentity, source: SourceName | undefined): boolean =>
     !wanted.has(pod.uid) &&
     !names.has(nameOf(pod)) &&
-    !(desired.held.has(nameOf(pod)) && sources.has(pod.uid)) &&
+    !(desired.held.has(nameOf(pod)) && hasBegun(pod.uid)) &&
     source !== undefined &&
     desired.ready.has(source);
 

@@ -60,6 +60,16 @@ export class PodCleanup {
     this.#options.files.removeTree(directory);
   }
 
+  /**
+   * What lies outside of the pod's directory in stateDir, of a pod that went while no agent saw it. The logs of a replaced
+   * pod stay (`leftovers`).
+   */
+  removeOrphan(uid: PodUID): void {
+    this.#options.cgroups.removeCgroup(uid);
+    for (const directory of this.#directories((pod) => pod.uid === uid))
+      if (!this.#isRetained(directory)) this.#options.files.removeTree(directory);
+  }
+
   /** Retained logs of the same UID are of an earlier run: their attempt numbers must not count. */
   beginLife({ uid, pod }: DesiredPod): void {
     const own = this.#directory({ ...pod.metadata, uid });
@@ -75,6 +85,10 @@ export class PodCleanup {
   }
 
   #retained(isMeant: (pod: PodIdentity) => boolean): readonly string[] {
+    return this.#directories(isMeant).filter((directory) => this.#isRetained(directory));
+  }
+
+  #directories(isMeant: (pod: PodIdentity) => boolean): readonly string[] {
     const { files, podLogsDir } = this.#options;
     if (files.info(podLogsDir)?.kind !== "directory") return [];
     return files
@@ -82,8 +96,7 @@ export class PodCleanup {
       .filter(({ kind }) => kind === "directory")
       .flatMap(({ name }) => parsePodLogDirectory(name) ?? [])
       .filter(isMeant)
-      .map((pod) => this.#directory(pod))
-      .filter((directory) => this.#isRetained(directory));
+      .map((pod) => this.#directory(pod));
   }
 
   #trim(directory: string): void {

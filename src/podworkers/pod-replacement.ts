@@ -3,6 +3,7 @@
 
 import type { DesiredPod, DesiredState, Removal } from "../api/pod/desired-pod.ts";
 import { podEvent, warning, type RecordEvent } from "../api/v1/events.ts";
+import type { Edges } from "../edges.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
@@ -27,7 +28,7 @@ import { aborted } from "../lib/clock.ts";
 import { podHand } from "../store/start-guard/hand.ts";
 import { START_GUARD, type WorkGuard } from "../store/start-guard/start-guard.ts";
 
-export interface PodReplacementOptions {
+export interface PodReplacementOptions extends Pick<Edges, "meter"> {
   readonly pods: Pods;
   readonly bootId: string;
   readonly record: RecordEvent;
@@ -54,6 +55,12 @@ const NOT_SYNCED = {
 };
 const HELD = { reason: "Held", message: "the update is on hold" };
 
+/** A pod that must be gone, and what it has that is short. */
+interface InTheWay {
+  readonly worker: PodWorker;
+  readonly has: string;
+}
+
 export class PodReplacement {
   readonly #options: PodReplacementOptions;
   #ready: DesiredState["ready"] = new Set();
@@ -66,10 +73,9 @@ export class PodReplacement {
     return this.#options.pods.workers;
   }
 
-  /** `ready`: the sources that have synced. */
-  update({ pods, ready }: DesiredState): void {
-    this.#workers.setDesired(pods);
-    this.#ready = ready;
+  update(desired: DesiredState): void {
+    this.#workers.setDesired(desired);
+    this.#ready = desired.ready;
   }
 
   /** Pods of this agent in the runtime that have no worker. */
@@ -86,7 +92,7 @@ export class PodReplacement {
   async #clearOthers(own: PodWorker, signal: AbortSignal): Promise<boolean> {
     if (!this.#workers.isCurrent(own)) return this.#workers.exists(own) && !this.#mustWait(own);
     if (this.#mustWait(own)) return false;
-    const others = [...this.#others(own), ...this.#inTheWay(own)];
+    const others = [...this.#others(own), ...this.#inTheWay(own).map(({ worker }) => worker)];
     if (others.length === 0) {
       this.#workers.clearPending(own.uid);
       return true;
@@ -137,9 +143,10 @@ export class PodReplacement {
   /** Stops the older pods of the name, and those in the way of one that comes first. */
   async #endOthers(own: PodWorker, signal: AbortSignal): Promise<void> {
     const older = this.#others(own);
-    const inTheWay = this.#inTheWay(own);
+    const short = this.#inTheWay(own);
+    const inTheWay = short.map(({ worker }) => worker);
     this.#setPending(own, STOPPING);
-    if (inTheWay.length > 0) this.#notePreempting(own, inTheWay);
+    if (short.length > 0) this.#notePreempting(own, short);
     const stays = ({ uid }: PodIdentity): boolean => this.#workers.get(uid)?.removal === undefined;
     this.#options.remove([
       ...older.filter(stays).map((one) => removalOf(one, "Replaced")),
@@ -153,14 +160,17 @@ export class PodReplacement {
   }
 
   /** Pods of other names that need to be gone before it starts. */
-  #inTheWay(own: PodWorker): readonly PodWorker[] {
+  #inTheWay(own: PodWorker): readonly InTheWay[] {
     const { room, pods } = this.#options;
     if (own.desired === undefined || room === undefined || this.#workers.exists(own)) return [];
     const others = this.#workers.list().filter((other) => other !== own && !other.isGone);
     const isOver = (uid: PodUID): boolean => takesNoRoom(pods, uid);
-    const facts = { ...room(), workers: others, isOver };
-    const uids = new Set(mustMakeRoom(own.desired, facts));
-    return others.filter(({ uid }) => uids.has(uid));
+    const found = mustMakeRoom(own.desired, { ...room(), workers: others, isOver });
+    const short = new Map(found.map(({ uid, has }) => [uid, has]));
+    return others.flatMap((worker) => {
+      const has = short.get(worker.uid);
+      return has === undefined ? [] : { worker, has };
+    });
   }
 
   /** A pod of a file waits no longer for one of a document than the node's own limit. */
@@ -176,25 +186,19 @@ export class PodReplacement {
     if (worker?.removal !== undefined) this.#hurry(worker, { desired });
   }
 
-  #notePreempting(own: PodWorker, others: readonly PodWorker[]): void {
-    const { record, syncer } = this.#options;
+  #notePreempting(own: PodWorker, others: readonly InTheWay[]): void {
+    const { record, syncer, meter } = this.#options;
     const { desired } = own;
     if (desired === undefined) return;
-    const names = others.map(nameOf).join(", ");
-    const kind = isSystemCritical(desired.pod.spec) ? "critical pods" : "pods of files";
-    const message = `waiting for ${names} to stop: ${kind} come first`;
+    const names = others.map(({ worker }) => nameOf(worker)).join(", ");
+    const message = `waiting for ${names} to stop: ${kindOf(desired)} come first`;
     own.syncState.notePodFailure(desired.pod, new AgentError({ reason: STOPPING.reason, message }));
     syncer.publishCached(desired, own.syncState);
-    for (const other of others.filter(({ removal }) => removal === undefined))
-      record(
-        podEvent(
-          other,
-          warning(
-            "Preempting",
-            `Preempted in order to admit pod ${nameOf(own)} of ${declaredBy(desired)}`,
-          ),
-        ),
-      );
+    const preempted = `Preempted in order to admit pod ${nameOf(own)} of ${declaredBy(desired)}`;
+    for (const { worker, has } of others.filter((other) => other.worker.removal === undefined)) {
+      record(podEvent(worker, warning("Preempting", preempted)));
+      meter?.count("kubelet_preemptions", { preemption_signal: has });
+    }
   }
 
   /** A pod that has not begun in this boot waits for its dependencies; until then the pod that runs under its name runs on. */
@@ -305,4 +309,10 @@ export class PodReplacement {
     if (isLeaving || own.desired === undefined) return true;
     return mayReplace(source, own.desired.source, this.#ready);
   }
+}
+
+/** Of pods that others make room for. */
+function kindOf({ pod, source }: DesiredPod): string {
+  if (isSystemCritical(pod.spec)) return "critical pods";
+  return isStatic(source) ? "pods of files" : "pods that the document lists";
 }

@@ -17,7 +17,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
 import type { BackoffPolicy } from "../lib/backoff.ts";
 import type { Monotonic } from "../lib/clock.ts";
-import { reasonOf, messageOf } from "../lib/errors.ts";
+import { AgentError, reasonOf, messageOf } from "../lib/errors.ts";
 import {
   crashLoopPolicy,
   rememberExit,
@@ -51,12 +51,16 @@ export class PodSyncState {
   readonly restarts = new Map<string, RestartMemory>();
   readonly reserved: ReservedAttempts = { sandbox: 0, containers: new Map() };
   readonly waiting = new Map<string, WaitingFact>();
+  /** When a container of `waiting` is tried again, as far as what it waits for names a time. */
+  readonly retries = new Map<string, Monotonic>();
   /** Containers that are being started: one that runs has yet to end its postStart hook. */
   readonly starting = new Set<string>();
   /** Ids of containers whose postStart hook failed. */
   readonly hookFailed = new Set<string>();
   /** Something was done to the pod since it was observed: observe before deciding. */
   unsure = false;
+  /** A call failed, and showed nothing in the look after it: observe before deciding. */
+  lookFirst = false;
   /** What its containers would read of local objects; undefined = not read yet, or reading failed. */
   config: KnownConfig | undefined;
   /** The container that was stopped because what it reads had changed, until it runs and is ready again. */
@@ -186,6 +190,7 @@ export class PodSyncState {
     for (const action of actions) {
       if (action.type !== "Wait") continue;
       const delay = this.restarts.get(action.container)?.backoff?.delay ?? 0;
+      this.retries.set(action.container, action.until);
       this.waiting.set(action.container, {
         reason: action.reason,
         message: `back-off ${Math.round(delay / 1000)}s restarting failed container ${action.container}`,
@@ -194,13 +199,23 @@ export class PodSyncState {
   }
 
   noteFailure(container: string, error: unknown): void {
+    this.#noteRetry(container, error);
     this.waiting.set(container, factOf(error));
   }
 
   /** Something that every container of the pod waits for has failed. */
   notePodFailure({ spec }: Pod, error: unknown): void {
     this.#podFact = factOf(error);
-    for (const { name } of allContainers(spec)) this.waiting.set(name, this.#podFact);
+    for (const { name } of allContainers(spec)) {
+      this.#noteRetry(name, error);
+      this.waiting.set(name, this.#podFact);
+    }
+  }
+
+  #noteRetry(container: string, error: unknown): void {
+    const at = error instanceof AgentError ? error.retryAt : undefined;
+    if (at === undefined) this.retries.delete(container);
+    else this.retries.set(container, at);
   }
 
   /** Reasons that one container has of its own stay. */

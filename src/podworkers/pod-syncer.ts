@@ -79,10 +79,13 @@ export class PodSyncer {
     }
     const onHook = (): void => void this.#publishFresh(desired, syncState);
     const life = withoutUndefined({ startTime: this.#options.publisher.startTime(desired.uid) });
-    const error = await this.#options.performer.perform(work, { ...look, ...life, signal, onHook });
+    const isOver = (): boolean =>
+      this.#isOver({ ...look, observed: this.#options.cache.get(desired.uid) });
+    const input = { ...look, ...life, signal, onHook, isOver };
+    const error = await this.#options.performer.perform(work, input);
     this.#publish(await this.#observe(desired, syncState));
-    // A call that failed may have taken effect: the retry observes the pod first.
-    if (error !== undefined) syncState.unsure = true;
+    // A call that failed may take effect after this look: the retry observes the pod first.
+    syncState.lookFirst = error !== undefined;
     return { progressed: error === undefined, wakeAt, error };
   }
 
@@ -187,8 +190,10 @@ export class PodSyncer {
   async #observe(desired: DesiredPod, syncState: PodSyncState): Promise<PodLook> {
     const { cache, lifecycle } = this.#options;
     const { uid } = desired;
-    const observed = syncState.unsure ? await lifecycle.look(uid) : cache.get(uid);
+    const isKnown = !syncState.unsure && !syncState.lookFirst;
+    const observed = isKnown ? cache.get(uid) : await lifecycle.look(uid);
     syncState.unsure = false;
+    syncState.lookFirst = false;
     syncState.settleKills(observed);
     syncState.noteExits(desired, observed);
     return { desired, syncState, observed };

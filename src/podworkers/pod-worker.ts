@@ -8,6 +8,7 @@ import { aborted, type Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
+import type { PodStartLatency } from "./pod-start-latency.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
 import { nameOf, type PodIdentity } from "./plan-workers.ts";
 import type { StatusPublisher } from "./publish-status.ts";
@@ -16,7 +17,7 @@ import { SyncBackoff } from "./sync-backoff.ts";
 import { podHand } from "../store/start-guard/hand.ts";
 import type { WorkGuard } from "../store/start-guard/start-guard.ts";
 
-interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log"> {
+interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log" | "meter"> {
   /** undefined for a pod that only the runtime has: it can only be removed. */
   readonly desired: DesiredPod | undefined;
   readonly syncState: PodSyncState;
@@ -24,6 +25,7 @@ interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" |
   readonly terminator: PodTerminator;
   readonly publisher: Pick<StatusPublisher, "publishTerminating">;
   readonly guard: WorkGuard;
+  readonly startLatency: Pick<PodStartLatency, "cleared">;
   /** Resolves true when nothing of another UID with this name is left; false = this pod must not act. */
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }
@@ -42,10 +44,14 @@ export class PodWorker {
   readonly #stopSyncing = new AbortController();
   readonly #resolveGone: () => void;
   #desired: DesiredPod | undefined;
+  /** Of the next sync. kubelet: SyncPodType */
+  #operation: "create" | "update" | "sync" = "create";
   #removal: Removal | undefined;
   #phase: WorkerPhase = "Syncing";
   #changes = 0;
   #wake: (() => void) | undefined;
+  /** Of the pause between two syncs; undefined = it does not pause, or until something changes. */
+  #until: Monotonic | undefined;
   readonly #backoff: SyncBackoff;
   #isActing = false;
   #removedAt: number | undefined;
@@ -88,6 +94,17 @@ export class PodWorker {
     return this.#removedAt;
   }
 
+  /** When a container that waits is tried again; undefined = it does not wait for a time. */
+  nextTry(container: string): Monotonic | undefined {
+    const { waiting, retries } = this.syncState;
+    return waiting.has(container) ? (retries.get(container) ?? this.#until) : undefined;
+  }
+
+  /** Something was done to the pod since the runtime was asked about it. */
+  get isUnsure(): boolean {
+    return this.syncState.unsure;
+  }
+
   get removal(): Removal | undefined {
     return this.#removal;
   }
@@ -96,6 +113,7 @@ export class PodWorker {
   update(desired: DesiredPod): void {
     if (this.#phase !== "Syncing" || desired === this.#desired) return;
     this.#desired = desired;
+    if (this.#operation === "sync") this.#operation = "update";
     this.notify();
   }
 
@@ -169,9 +187,14 @@ export class PodWorker {
     const signal = AbortSignal.any([outer, this.#stopSyncing.signal]);
     try {
       if (!(await this.#options.clearName(this, signal))) return undefined;
+      this.#options.startLatency.cleared(this.uid);
       this.#isActing = true;
       using held = this.#options.guard.hold(podHand(this));
-      const outcome = await this.#options.syncer.sync(desired, this.syncState, signal);
+      const operation = this.#operation;
+      this.#operation = "sync";
+      const outcome = await this.#measured(operation, () =>
+        this.#options.syncer.sync(desired, this.syncState, signal),
+      );
       // Not after a failure: the next sync may come to what this one did not.
       if (outcome.error === undefined && !outcome.progressed) held.settle();
       if (signal.aborted) return undefined;
@@ -183,6 +206,18 @@ export class PodWorker {
       return this.#retryAfter(error);
     } finally {
       this.#isActing = false;
+    }
+  }
+
+  /** How long it took is counted also if it failed. */
+  async #measured<T>(operation_type: string, run: () => Promise<T>): Promise<T> {
+    const { clock, meter } = this.#options;
+    const begun = clock.monotonic();
+    try {
+      return await run();
+    } finally {
+      const seconds = (clock.monotonic() - begun) / 1000;
+      meter?.observe("kubelet_pod_worker_duration_seconds", seconds, { operation_type });
     }
   }
 
@@ -222,7 +257,7 @@ export class PodWorker {
     try {
       const why = (): Removal["why"] => this.#removal?.why ?? removal.why;
       const ending = { removal, why, desired: this.#desired, grace: this.#grace };
-      await terminator.terminate(ending, () => this.#resolveGone());
+      await this.#measured("kill", () => terminator.terminate(ending, () => this.#resolveGone()));
       return true;
     } catch (error) {
       const retryAt = this.#backOff("removal not finished", error, "KillPodError");
@@ -239,9 +274,11 @@ export class PodWorker {
     const wake = (): void => woken.abort();
     this.#wake = wake;
     signal.addEventListener("abort", wake, { once: true });
+    this.#until = until;
     if (until === undefined) await aborted(woken.signal);
     else await clock.sleep(Math.max(0, until - clock.monotonic()), woken.signal);
     signal.removeEventListener("abort", wake);
     this.#wake = undefined;
+    this.#until = undefined;
   }
 }

@@ -17,6 +17,7 @@ import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
+import type { PodStartLatency } from "./pod-start-latency.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { PodReplacement, type PodReplacementOptions } from "./pod-replacement.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
@@ -33,8 +34,11 @@ export interface PodWorkersOptions
   readonly killed: Store["killed"];
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
+  /** Who starts first: the higher. */
+  readonly urgencyOf: (desired: DesiredPod) => number;
   /** Removes what an earlier run of the UID left behind. */
   readonly cleanup: Pick<PodCleanup, "beginLife">;
+  readonly startLatency: Pick<PodStartLatency, "seen" | "cleared">;
   /** A worker was added, removed, or waits for something else. */
   readonly onChange: (uid: PodUID) => void;
   /** Pods of documents are removed to make room; the next merge refuses them. */
@@ -74,7 +78,8 @@ export class PodWorkers {
     const anew = updates.filter((pod) => this.#hasEndedForDocument(pod));
     this.#remove([...removals, ...anew.map(({ pod }) => removalOf(pod.metadata, "Replaced"))]);
     for (const pod of desired.pods) this.#replacement.hurryOldLife(pod);
-    for (const pod of starts) this.#start(pod);
+    const { urgencyOf } = this.#options;
+    for (const pod of starts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a))) this.#start(pod);
     for (const pod of updates) this.#workers.get(pod.uid)?.update(pod);
     // What has made room shows for which pod, as the merge by now says.
     for (const worker of this.#workers.list())
@@ -138,8 +143,11 @@ export class PodWorkers {
   }
 
   #start(desired: DesiredPod): void {
-    const { pods, cleanup } = this.#options;
-    if (pods.cache.get(desired.uid) === undefined) cleanup.beginLife(desired);
+    const { pods, cleanup, startLatency } = this.#options;
+    if (pods.cache.get(desired.uid) === undefined) {
+      cleanup.beginLife(desired);
+      startLatency.seen(desired);
+    }
     this.#begin({ ...desired.pod.metadata, uid: desired.uid }, desired);
   }
 

@@ -1,7 +1,12 @@
 // Performs: holds the pods of this node: their state in the runtime, their statuses, their workers. Built before the rooms
 // that change it, so that every room can read it.
 
-import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
+import {
+  NOTHING_DESIRED,
+  type DesiredPod,
+  type DesiredState,
+  type Removal,
+} from "../api/pod/desired-pod.ts";
 import { podName, type NamedPod, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
@@ -67,6 +72,7 @@ export class WorkerRegistry {
   readonly #pending = new Map<PodUID, WhyPending>();
   /** namespace/name → the desired pod. */
   #current: ReadonlyMap<string, DesiredPod> = new Map();
+  #ready: DesiredState["ready"] = NOTHING_DESIRED.ready;
 
   constructor(cache: Pick<PodCache, "get">) {
     this.#cache = cache;
@@ -89,8 +95,10 @@ export class WorkerRegistry {
     return [...this.#workers.values()];
   }
 
-  setDesired(pods: readonly DesiredPod[]): void {
+  /** `ready`: the sources that have synced. */
+  setDesired({ pods, ready }: Pick<DesiredState, "pods" | "ready">): void {
     this.#current = new Map(pods.map((desired) => [nameOf(desired.pod.metadata), desired]));
+    this.#ready = ready;
   }
 
   /** The desired pod of `namespace/name`. */
@@ -102,6 +110,16 @@ export class WorkerRegistry {
   isCurrent(worker: PodWorker): boolean {
     const current = this.#current.get(nameOf(worker));
     return current === undefined || current.uid === worker.uid;
+  }
+
+  /**
+   * Whether the pod is not desired although its source has synced, and has no worker: an earlier process began it, and it
+   * is left only because a successor of its name waits.
+   */
+  isLeftover({ uid, source, ...pod }: ObservedPod): boolean {
+    const isDesired = this.#current.get(nameOf(pod))?.uid === uid;
+    const hasSynced = source !== undefined && this.#ready.has(source);
+    return hasSynced && !isDesired && !this.#workers.has(uid);
   }
 
   setPending(uid: PodUID, why: WhyPending): void {
@@ -197,8 +215,8 @@ export class WorkerRegistry {
 
 /**
  * Ranks pods when there is not room for all: a pod that runs, or is about to, is not evicted for a new one of the same kind
- * of source. What is being removed has no claim to its place, and a pod of a file inherits none from a document. As the
- * runtime is now.
+ * of source. A pod that is being removed has no claim to its place, nor has a leftover, whose place others may have by now,
+ * and a pod of a file inherits none from a document. As the runtime is now.
  */
 export function admissionRanks(
   { cache, workers }: Pick<Pods, "cache" | "workers">,
@@ -212,7 +230,8 @@ export function admissionRanks(
   };
   return ({ uid, pod, source }) => {
     const own = cache.get(uid);
-    if (own !== undefined && !why.has(uid) && counts(own, source)) return 0;
+    const keeps = own !== undefined && !why.has(uid) && !workers.isLeftover(own);
+    if (keeps && counts(own, source)) return 0;
     const hasOlder = (byName.get(podName(pod)) ?? []).some(
       (other) =>
         other.uid !== uid &&

@@ -36,7 +36,7 @@ import { Alarm } from "../lib/alarm.ts";
 import { aborted, type Monotonic } from "../lib/clock.ts";
 import { FairPlaces } from "../lib/fair-places.ts";
 
-interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
+interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log" | "meter"> {
   readonly edge: ProbeEdge;
   readonly exec: ProbeExec;
   /** Whether the pod is declared by the node itself, not by a document. */
@@ -47,6 +47,14 @@ interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   /** Address of pods on the host's network; undefined = the loopback. */
   readonly hostIP: () => string | undefined;
 }
+
+/** kubelet: the results of prober_probe_total. */
+const RESULTS = {
+  Success: "successful",
+  Warning: "successful",
+  Failure: "failed",
+  Error: "unknown",
+} as const;
 
 /** One probe of one instance; a new instance gets a new worker. kubelet: prober.worker */
 interface Worker {
@@ -122,8 +130,11 @@ export class ProbeManager implements Disposable {
 
   /** Stops all probes of this pod and forgets their verdicts; results of runs in progress are dropped. */
   forget(uid: PodUID): void {
-    for (const worker of this.#pods.get(uid)?.workers ?? []) this.#stop(worker);
+    const known = this.#pods.get(uid);
+    if (known === undefined) return;
+    for (const worker of known.workers) this.#stop(worker);
     this.#pods.delete(uid);
+    this.#options.meter?.forget("prober_probe_total", { pod_uid: uid });
   }
 
   /** The same object as long as no verdict changes. */
@@ -280,8 +291,21 @@ export class ProbeManager implements Disposable {
     this.#wakeUpBy(worker.wakeAt);
   }
 
+  #count({ pod, kind, target }: Worker, result: ProbeResult): void {
+    const { namespace, name, uid } = pod.pod.metadata;
+    this.#options.meter?.count("prober_probe_total", {
+      probe_type: `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`,
+      result: RESULTS[result.type],
+      container: target.container.name,
+      pod: name,
+      namespace,
+      pod_uid: uid,
+    });
+  }
+
   #judge(worker: Worker, result: ProbeResult): void {
     const { pod, kind, target, state } = worker;
+    this.#count(worker, result);
     const event = resultEvent(kind, result);
     if (event !== undefined)
       this.#options.record(containerEvent(pod.pod, target.container.name, event));

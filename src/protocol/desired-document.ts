@@ -1,6 +1,8 @@
 // A desired document that was accepted over MQTT: its content, its checkpoint, and its state.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import type { AgentUpdate } from "./agent-release.ts";
+import type { RemoteSettings } from "./remote-settings.ts";
 import type { GroupMember } from "./groups.ts";
 import type { DesiredRun } from "../api/workload/desired-job.ts";
 import type { DesiredObject } from "../api/v1/object/local-object.ts";
@@ -28,6 +30,10 @@ export interface DesiredDocument
   /** Groups and labels of the node; only in the node's own document. Absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly labels?: Readonly<Record<string, string>>;
+  /** Only of a signed document. Absent = the version of the agent stays. */
+  readonly agent?: AgentUpdate;
+  /** Only of a signed document. Absent = the settings in force stay. */
+  readonly config?: RemoteSettings;
 }
 
 /** Identifies one document. */

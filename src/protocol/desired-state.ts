@@ -22,6 +22,8 @@ import { emptyValue } from "../api/schema/read-value.ts";
 import type { JsonSchema, Type } from "../api/schema/type.ts";
 import { anything, atLeast, exactText, time } from "../api/schema/values.ts";
 import { labelValueError, qualifiedNameError } from "../api/validation/validate-names.ts";
+import { REMOTE_SETTINGS } from "./remote-settings.ts";
+import { AGENT_UPDATE } from "./agent-release.ts";
 import { growingNumber } from "./dsse.ts";
 import { GROUPS } from "./groups.ts";
 
@@ -114,8 +116,14 @@ const FIELDS = {
     required: "the complete list of objects; [] needs allowEmpty: true",
     keep: true,
   }),
-  agent: unread("any", "Reserved for updates of the agent.", RESERVED),
-  config: unread("any", "Reserved for the agent's configuration.", RESERVED),
+  agent: fieldOf(AGENT_UPDATE)({
+    about: "Version of the agent itself that the node shall run. Only in a signed document.",
+  }),
+  config: fieldOf(REMOTE_SETTINGS)({
+    about:
+      "Settings of the agent itself, over those of the device; {} = those of the device alone. Only in a signed document. Default: what is in force stays.",
+    keep: true,
+  }),
   sealed: unread("any", "Reserved for encrypted content.", RESERVED),
 };
 

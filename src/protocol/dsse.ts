@@ -10,13 +10,14 @@ import type { Sha256 } from "../lib/system-sha256.ts";
 import { byteLength } from "../lib/short-text.ts";
 
 /** Kind of a signed message, and the role that its signer must have. */
-export type SignedKind = "desired" | "rollout" | "trust" | "command";
+export type SignedKind = "desired" | "rollout" | "trust" | "command" | "release";
 
 const PAYLOAD_TYPES: Readonly<Record<SignedKind, string>> = {
   desired: "application/vnd.agent.desired.v1+json",
   rollout: "application/vnd.agent.rollout.v1+json",
   trust: "application/vnd.agent.trust.v1+json",
   command: "application/vnd.agent.command.v1+json",
+  release: "application/vnd.agent.release.v1+json",
 };
 /** Bounds the time of verification. */
 const MAX_SIGNATURES = 16;

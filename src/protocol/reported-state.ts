@@ -3,7 +3,7 @@
 import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { Phase } from "./status-codes.ts";
+import type { Phase, SettingsPhase } from "./status-codes.ts";
 import { jsonBytes } from "./wire-text.ts";
 import { fieldOf, objectType, type Decoded } from "../api/schema/codec.ts";
 import { complete, count, flag, maybeCount, maybeText, text } from "./read-published.ts";
@@ -75,6 +75,27 @@ export interface RejectedLine extends Omit<
   readonly path?: string;
 }
 
+const SETTINGS_LINE = objectType("SettingsLine", {
+  source: text("Document that the settings are from."),
+  generation: count("Its generation."),
+  digest: text("sha256 of the settings, written as canonical JSON."),
+});
+
+export const REPORTED_SETTINGS = objectType("ReportedSettings", {
+  phase: text("InForce, Trying, Proving or Undone."),
+  code: count("The same as a number: 200, 202 or 424."),
+  inForce: fieldOf(complete(SETTINGS_LINE))({
+    about: "What is over the configuration of the device; absent = nothing.",
+  }),
+  wanted: fieldOf(complete(SETTINGS_LINE))({ about: "What is tried, or was undone." }),
+  message: maybeText("Why it is undone, or does not work yet."),
+});
+
+/** Settings of a document: what is in force, and how what is wanted stands. */
+export interface ReportedSettings extends Omit<Decoded<typeof REPORTED_SETTINGS>, "phase"> {
+  readonly phase: SettingsPhase;
+}
+
 /** Orders messages: session and seq are comparable only inside one incarnation. */
 export interface MessageNumber {
   readonly incarnation: string;
@@ -95,6 +116,8 @@ export interface ReportedState extends MessageNumber {
   /** Number of pods that are not listed, for lack of room. */
   readonly truncated?: number;
   readonly rejected: readonly RejectedLine[];
+  /** Absent = the configuration of the device is in force, and no document wants another. */
+  readonly settings?: ReportedSettings;
 }
 
 /** Retained on the pod's own topic; newest wins. */

@@ -42,7 +42,7 @@ export const PHASES = {
     codes: [424],
     about: "A changed pod failed, and its last good revision runs: lastGood.generation.",
   },
-  Held: { codes: [423], about: "A hold or a lock delays the update." },
+  Held: { codes: [423], about: "A hold, a lock or a maintenance window delays the update." },
   Superseded: {
     codes: [410],
     about: "A newer document was accepted before this one had converged.",
@@ -50,6 +50,15 @@ export const PHASES = {
   Rejected: { codes: [], about: "No document has been accepted; the newest one was refused." },
 } as const satisfies Readonly<Record<string, PhaseRow>>;
 export type Phase = keyof typeof PHASES;
+
+/** How settings of a document stand. */
+export const SETTINGS_PHASES = {
+  Trying: { codes: [202], about: "The new connection is tried beside the old one." },
+  Proving: { codes: [202], about: "The new connection is in use, and has to prove itself." },
+  InForce: { codes: [200], about: "The settings have proved themselves." },
+  Undone: { codes: [424], about: "The new connection did not work; what was in force before is." },
+} as const satisfies Readonly<Record<string, PhaseRow>>;
+export type SettingsPhase = keyof typeof SETTINGS_PHASES;
 
 /** How far a command is. */
 export const RESPONSE_PHASES = {

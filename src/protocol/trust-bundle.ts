@@ -28,7 +28,7 @@ export type SigningRole = Exclude<SignedKind, "trust">;
 const PUBLIC_KEY_BYTES = 32;
 /** Letters of node names, and the star. */
 const NODE_GLOB = /^[a-z0-9.*-]{1,253}$/;
-const ROLES: readonly SigningRole[] = ["desired", "rollout", "command"];
+const ROLES: readonly SigningRole[] = ["desired", "rollout", "command", "release"];
 
 const PUBLIC_KEY: Type<PublicKey> = {
   name: "string",
@@ -57,7 +57,7 @@ const SIGNING_KEY = objectType("SigningKey", {
     new Uint8Array(),
   )({ about: "Public key in base64.", required: "the public key" }),
   roles: list(word(ROLES), {
-    about: "What the key may sign: desired, rollout, command.",
+    about: "What the key may sign: desired, rollout, command, release.",
     required: `at least one of ${ROLES.join(", ")}`,
   }),
   nodes: fieldOf(listOf(NODE))({

@@ -37,7 +37,7 @@ export type RolloutStore = Pick<Store["rollouts"], "of" | "copy" | "save" | "for
 export interface DocumentRolloutOptions {
   readonly source: SourceName;
   readonly store: RolloutStore;
-  readonly edges: Pick<Edges, "bootId" | "sha256"> & Pick<PodsOnNodeOptions, "clock">;
+  readonly edges: Pick<Edges, "bootId" | "sha256" | "meter"> & Pick<PodsOnNodeOptions, "clock">;
   readonly nodeName: string;
   readonly secrets: PodsOnNodeOptions["secrets"];
   /** What the sources ask for now, before updates are judged. */
@@ -46,7 +46,7 @@ export interface DocumentRolloutOptions {
     PodsOnNode,
     "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "progressOf" | "imagesOf"
   >;
-  readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
+  readonly holds: Pick<UpdateHolds, "of" | "ofUpdate" | "ofRunning">;
   readonly upstream: () => UpstreamFacts;
 }
 
@@ -214,7 +214,8 @@ export class DocumentRollout {
     // A way back that cannot be read is none.
     const usable = good !== undefined || state.good?.revision === revision;
     const { good: lost, ...withoutGood } = state;
-    const hold = holds.of(desired, policy.maxLockSeconds);
+    const isUpdate = state.good !== undefined && state.good.revision !== revision;
+    const hold = isUpdate ? holds.ofUpdate(desired, policy) : holds.of(desired, policy);
     const progress = { ...pods.progressOf(desired), ...hold };
     const facts = trialFacts({
       desired,
@@ -229,8 +230,8 @@ export class DocumentRollout {
       bootId: edges.bootId,
     });
     const { onFailure } = policyOf(desired.pod, policy);
-    const reviewAt = hold.hold === undefined ? undefined : hold.holdReviewAt;
     const pod = { name, state, facts, onFailure };
+    const reviewAt = hold.holdReviewAt;
     if (usable || lost === undefined) return { pod, reviewAt };
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
   }
@@ -291,10 +292,18 @@ export class DocumentRollout {
       });
     try {
       store.save(changes);
-      return { ok: true };
     } catch (trouble) {
       return { ok: false, trouble };
     }
+    this.#countRollbacks(steps);
+    return { ok: true };
+  }
+
+  /** At the moment of each: later reviews find the revision known as bad, and have nothing to save. */
+  #countRollbacks(steps: readonly RolloutStep[]): void {
+    for (const { save, status } of steps)
+      if (save && status.type === "RolledBack" && !status.isKnownBad)
+        this.#options.edges.meter?.count("agent_rollbacks_total", { reason: status.why.reason });
   }
 
   /** Pods that are good and whose copy is lost with its key: the copy is made anew, once. */

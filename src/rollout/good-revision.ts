@@ -38,7 +38,12 @@ export function goodCopy(
   const byKey = new Map(
     read.map((object) => [objectKey(object), JSON.stringify(writeObject(object))]),
   );
-  return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
+  return {
+    pod: JSON.stringify(written),
+    objects: [...byKey.values()],
+    images: found.images,
+    ...(desired.signed === true ? { signed: true } : {}),
+  };
 }
 
 /** undefined = it cannot be read any more. Read leniently: what ran once is never judged again. */
@@ -53,7 +58,7 @@ export function readGoodCopy(
   if (first === undefined || decoded.some(({ errors }) => errors.length > 0)) return undefined;
   const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => desired.object));
   return {
-    desired: first.desired,
+    desired: copy.signed === true ? { ...first.desired, signed: true } : first.desired,
     objects: new Map(objects.map((object) => [objectKey(object), object])),
     images: copy.images,
   };

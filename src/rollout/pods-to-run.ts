@@ -101,7 +101,7 @@ export function unlistedPods(
     const good = isGone ? undefined : goodPods.of(name, state)?.desired;
     // A revision that does not run is not started only to linger.
     if (good === undefined || !pods.isKnown(good.uid)) return [];
-    const why = holds.ofRunning(good, document.policy.maxLockSeconds);
+    const why = holds.ofRunning(good, document.policy);
     if (why === undefined) return [{ good, isHeld: false }];
     const status = { type: "Held", why } as const;
     const stays = { name, run: "Good", status, state, save: false } as const;
@@ -111,7 +111,7 @@ export function unlistedPods(
 
 /**
  * Unlisted pods stop last, so that a rename is no outage, but at once where a new pod needs their host port, device or
- * claim.
+ * claim, and as soon as it could start where it needs their resources or place (preemption-order.ts).
  */
 export function podsToRun(
   listed: readonly ListedPod[],
@@ -122,7 +122,7 @@ export function podsToRun(
   const areThere = listed.every(({ step }) => hasArrived(step));
   const lingering = unlisted
     .filter(({ good, isHeld }) => isHeld || !(areThere || isInTheWay(good.pod, chosen)))
-    .map(({ good }) => good);
+    .map(({ good, isHeld }) => (isHeld ? good : { ...good, lingers: true }));
   const held = listed
     .filter(({ step, good }) => step.run === "Good" && good === undefined)
     .map(({ wanted }) => podName(wanted.pod));

@@ -12,6 +12,8 @@ export interface UpstreamFacts {
   readonly isConnected: boolean;
   /** Last round trip, in this life of the agent. */
   readonly reachedAt: Monotonic | undefined;
+  /** The broker has acknowledged a message of this life of the agent. */
+  readonly hasAcknowledged?: boolean;
 }
 
 export type UpstreamProof = "Awaited" | "Confirmed";

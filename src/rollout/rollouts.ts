@@ -37,12 +37,14 @@ import {
 import type { PodHealth } from "./pod-health.ts";
 import { PodsOnNode, type PodsOnNodeOptions } from "./pods-on-node.ts";
 import { RolloutEvents, type PodTurn } from "./rollout-events.ts";
+import type { UpdateHolds } from "./update-holds.ts";
 import { Alarm } from "../lib/alarm.ts";
 
 export interface RolloutsOptions
   extends
     Pick<PodsOnNodeOptions, "pods" | "redact" | "refusalOf">,
-    Pick<DocumentRolloutOptions, "written" | "holds" | "upstream" | "nodeName"> {
+    Pick<DocumentRolloutOptions, "written" | "upstream" | "nodeName"> {
+  readonly holds: Pick<UpdateHolds, "of" | "ofUpdate" | "ofRunning" | "mayDownload">;
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
   readonly record: RecordEvent;
   readonly images: ImageLedger;
@@ -125,7 +127,7 @@ export class Rollouts implements Disposable {
     });
     const { open, waiting } = this.#events.report(this.#turns());
     this.#open = open;
-    this.#options.prefetch.want(waiting);
+    this.#options.prefetch.want(waiting.filter((desired) => this.#mayDownload(desired)));
     this.#reviewAt(earliest(outcomes.map(({ reviewAt }) => reviewAt)));
     return outcomes.flatMap(({ repinned }) => repinned);
   }
@@ -138,6 +140,11 @@ export class Rollouts implements Disposable {
     return held.length === 0 && isSameList(pods, snapshot.pods)
       ? snapshot
       : { ...snapshot, pods, held };
+  }
+
+  #mayDownload(desired: DesiredPod): boolean {
+    const { policy } = this.#documents.get(desired.source)?.snapshot.document ?? {};
+    return policy === undefined || this.#options.holds.mayDownload(desired, policy);
   }
 
   #turns(): readonly PodTurn[] {
@@ -220,7 +227,7 @@ export class Rollouts implements Disposable {
       ({ name, goodGeneration }) => name === podName(desired.pod) && goodGeneration !== undefined,
     );
     if (policy === undefined || !isOpen || !hasBefore) return false;
-    const { hold } = this.#options.holds.of(desired, policy.maxLockSeconds);
+    const { hold } = this.#options.holds.ofUpdate(desired, policy);
     // The status of the update has to follow.
     if (hold !== undefined) this.#options.onDue();
     return hold !== undefined;

@@ -1,7 +1,8 @@
-// Performs: what keeps a pod from being updated: an operator's hold, its own annotation, or a lock of the running
-// application (update-lock.ts).
+// Performs: what keeps a pod from being updated: an operator's hold, its own annotation, a lock of the running application
+// (update-lock.ts), or its maintenance windows (update-windows.ts).
 
 import { type DesiredPod, manifestPath } from "../api/pod/desired-pod.ts";
+import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { holdsUpgrade } from "../api/pod/update-annotations.ts";
 import { rfc3339 } from "../lib/clock.ts";
@@ -9,14 +10,22 @@ import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { SourceSnapshots } from "../source/source-snapshots.ts";
 import type { Holds } from "../store/pod-records.ts";
 import type { PodProgress } from "./trial-facts.ts";
+import {
+  UpdateWindows,
+  updateKey,
+  type UpdateWindowsOptions,
+  type WindowPolicy,
+} from "./update-windows.ts";
 import { LOOK_AGAIN_MS, type UpdateLocksOptions, UpdateLocks } from "./update-lock.ts";
 
-interface UpdateHoldsOptions extends UpdateLocksOptions {
+interface UpdateHoldsOptions extends UpdateLocksOptions, UpdateWindowsOptions {
   readonly rows: Holds;
   readonly pods: UpdateLocksOptions["pods"] & {
     readonly workers: Pick<WorkerRegistry, "shown">;
   };
 }
+
+export type HoldPolicy = WindowPolicy & Pick<UpdatePolicy, "maxLockSeconds">;
 
 type Hold = Pick<PodProgress, "hold" | "holdReviewAt">;
 
@@ -25,14 +34,36 @@ const NODE = "";
 export class UpdateHolds {
   readonly #options: UpdateHoldsOptions;
   readonly #locks: UpdateLocks;
+  readonly #windows: UpdateWindows;
+  /** `namespace/name` of pods that a window alone keeps waiting. */
+  readonly #awaitWindow = new Set<string>();
 
   constructor(options: UpdateHoldsOptions) {
     this.#options = options;
     this.#locks = new UpdateLocks(options);
+    this.#windows = new UpdateWindows(options);
   }
 
-  /** For the pod as its document wants it. */
-  of(desired: DesiredPod, maxLockSeconds: number): Hold {
+  /** For an update of the pod, as its document wants it, that has not begun to replace it. */
+  ofUpdate(desired: DesiredPod, policy: HoldPolicy): Hold {
+    const name = podName(desired.pod);
+    this.#awaitWindow.delete(name);
+    const held = this.of(desired, policy);
+    if (held.hold !== undefined) return held;
+    if (this.#options.rows.isReleased(name, updateKey(desired))) return {};
+    const waits = this.#windows.of(desired, policy);
+    if (waits.hold !== undefined) this.#awaitWindow.add(name);
+    return waits;
+  }
+
+  /** Whether images of an update that waits may be fetched now. */
+  mayDownload(desired: DesiredPod, policy: HoldPolicy): boolean {
+    if (this.#options.rows.isReleased(podName(desired.pod), updateKey(desired))) return true;
+    return this.#windows.mayDownload(desired, policy);
+  }
+
+  /** The same without its windows: a pod that never ran waits for none. */
+  of(desired: DesiredPod, { maxLockSeconds }: Pick<HoldPolicy, "maxLockSeconds">): Hold {
     const { clock, rows, pods } = this.#options;
     const name = podName(desired.pod);
     const ordered = this.#ordered(name);
@@ -45,8 +76,10 @@ export class UpdateHolds {
   }
 
   /** For a running pod that its document no longer names; undefined = nothing holds it. */
-  ofRunning(running: DesiredPod, maxLockSeconds: number): string | undefined {
-    return this.#ordered(podName(running.pod)) ?? this.#locks.locked(running, maxLockSeconds);
+  ofRunning(running: DesiredPod, policy: HoldPolicy): string | undefined {
+    const held =
+      this.#ordered(podName(running.pod)) ?? this.#locks.locked(running, policy.maxLockSeconds);
+    return held ?? this.#windows.ofRunning(running, policy);
   }
 
   /** Whether an operator holds it. */
@@ -64,6 +97,8 @@ export class UpdateHolds {
     const { rows, clock } = this.#options;
     if (name !== undefined && wanted !== undefined && holdsUpgrade(wanted.pod))
       rows.overrule(name, wanted.uid, clock.now());
+    else if (name !== undefined && wanted !== undefined && this.#awaitWindow.has(name))
+      rows.overrule(name, updateKey(wanted), clock.now());
     else rows.release(name ?? NODE);
   }
 

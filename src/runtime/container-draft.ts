@@ -68,10 +68,16 @@ export class ContainerDrafts {
     return { container, attempt, config, events, needsAddress };
   }
 
-  /** Also creates the log directory, which the runtime does not. */
+  /**
+   * Also creates the log directory, which the runtime does not; after the pod's own directory, by which housekeeping finds
+   * the logs of a pod that went while no agent saw it.
+   */
   #freeAttempt(name: string, wanted: number, input: ActionInput): number {
     const { configs, files } = this.#options;
-    const directory = configs.containerLogDirectory(input.desired, name);
+    const { desired } = input;
+    const directory = configs.containerLogDirectory(desired, name);
+    const terminationLog = configs.terminationLog(desired, name, wanted);
+    files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
     files.makeDirectory(directory, 0o755);
     const reserved = input.reserved.containers.get(name) ?? 0;
     if (newestContainer(input.observed, name) !== undefined) return Math.max(wanted, reserved);
@@ -88,7 +94,6 @@ export class ContainerDrafts {
     const facts = { attempt, podRestarts, volumes, terminationLog, ...own };
     const config = configs.container(desired, container, facts);
     // Any user of the container may write its termination message.
-    files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
     files.writeLazily(terminationLog, "", 0o666);
     return config;
   }

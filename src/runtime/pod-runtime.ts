@@ -1,6 +1,5 @@
 // Performs: single actions on one pod in the runtime. kubelet: kuberuntime manager
 
-import { isStatic } from "../api/pod/labels.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import {
   normal,
@@ -14,7 +13,7 @@ import { CriError, ifFound, isNameReserved, isNetworkNotReady } from "../cri/cri
 import type { Edges } from "../edges.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError, configError, messageOf, withReason, type Reason } from "../lib/errors.ts";
-import type { Limiter } from "../lib/concurrency-limit.ts";
+import type { CreatingPlaces } from "./creating-places.ts";
 import type {
   ActionInput,
   EarlyStart,
@@ -31,13 +30,10 @@ import { allContainers, findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 import { withoutUndefined } from "../lib/json.ts";
 
-/** Sandboxes and containers: more creating calls at once make containerd slower, not faster. */
-export const CREATING_AT_ONCE = 4;
-
-export interface PodRuntimeOptions extends Pick<Edges, "cri" | "clock" | "log"> {
+export interface PodRuntimeOptions extends Pick<Edges, "cri" | "clock" | "log" | "meter"> {
   readonly configs: PodConfigs;
   readonly ensureImage: EnsureImage;
-  readonly creating: Limiter;
+  readonly creating: CreatingPlaces;
   readonly starter: ContainerStarter;
   readonly killer: PodKiller;
   readonly record: RecordEvent;
@@ -48,6 +44,8 @@ export class PodRuntime {
 
   constructor(options: PodRuntimeOptions) {
     this.#options = options;
+    for (const name of ["kubelet_started_pods_total", "kubelet_started_pods_errors_total"] as const)
+      options.meter?.count(name, {}, 0);
   }
 
   /** Performs one action; returns the sandbox if it created one. Rejects with AgentError with Kubernetes' reasons. */
@@ -143,22 +141,24 @@ export class PodRuntime {
   }
 
   async #createSandbox(wanted: number, input: ActionInput): Promise<SandboxRef> {
-    const { cri, configs, creating } = this.#options;
+    const { cri, configs, creating, meter } = this.#options;
     const { activeSince, startTime, desired } = input;
     const attempt = Math.max(wanted, input.reserved.sandbox);
+    meter?.count("kubelet_started_pods_total");
     try {
       const life = { attempt, activeSince, ...withoutUndefined({ startTime }) };
       const config = configs.sandbox(desired, life);
       const runtimeHandler = configs.runtimeHandler(desired);
-      const id = await creating.run(() => {
+      const id = await creating.run(desired, () => {
         // The pod may have been removed while the call was queued.
         input.signal.throwIfAborted();
         configs.prepareCgroup(desired);
         return cri.runPodSandbox({ config, runtimeHandler });
-      }, isStatic(desired.source));
+      });
       await this.#settleCgroup(desired, id);
       return { id, ...life, ips: once(() => this.#addresses(id)), config };
     } catch (error) {
+      if (!input.signal.aborted) meter?.count("kubelet_started_pods_errors_total");
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
         throw withReason("NameReserved", error);

@@ -1,6 +1,5 @@
 // Performs: creates and starts one container of a pod from its draft, and runs its postStart hook. kubelet: startContainer
 
-import { isStatic } from "../api/pod/labels.ts";
 import {
   containerEvent,
   normal,
@@ -11,7 +10,7 @@ import {
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, withReason, type Reason } from "../lib/errors.ts";
 import type { Edges } from "../edges.ts";
-import type { Limiter } from "../lib/concurrency-limit.ts";
+import type { CreatingPlaces } from "./creating-places.ts";
 import type { ActionInput, ContainerDraft, EarlyStart, SandboxRef } from "./decide/action-input.ts";
 import type { PodConfigs } from "./pod-configs.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
@@ -21,10 +20,10 @@ import type { LifecycleRunner } from "./lifecycle-hooks.ts";
 import { findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
-export interface ContainerStarterOptions extends Pick<Edges, "cri" | "log"> {
+export interface ContainerStarterOptions extends Pick<Edges, "cri" | "log" | "meter"> {
   readonly configs: Pick<PodConfigs, "sandbox">;
   /** Limits parallel creating calls: more would only queue inside the runtime. */
-  readonly creating: Limiter;
+  readonly creating: CreatingPlaces;
   readonly lifecycle: LifecycleRunner;
   readonly drafts: ContainerDrafts;
   readonly runOptions: Pick<RunOptionsGenerator, "settle">;
@@ -54,15 +53,34 @@ export class ContainerStarter {
 
   /** Resolves when the container runs and its postStart hook has succeeded. */
   async start({ name, attempt }: ContainerStart, input: ActionInput): Promise<void> {
-    const { drafts } = this.#options;
     const { desired, sandbox } = input;
     const container = findContainer(desired.pod.spec, name);
     if (container === undefined || sandbox === undefined) return;
-    const early = await input.early?.get(name);
+    const { initContainers } = desired.pod.spec;
+    const isInit = initContainers.includes(container);
+    const labels = { container_type: isInit ? "init_container" : "container" };
+    this.#options.meter?.count("kubelet_started_containers_total", labels);
+    try {
+      await this.#start(container, attempt, { ...input, sandbox });
+    } catch (error) {
+      const failed = { ...labels, code: reasonOf(error, "RunContainerError") };
+      if (!input.signal.aborted)
+        this.#options.meter?.count("kubelet_started_containers_errors_total", failed);
+      throw error;
+    }
+  }
+
+  async #start(
+    container: Container,
+    attempt: number,
+    input: ActionInput & { readonly sandbox: SandboxRef },
+  ): Promise<void> {
+    const { drafts } = this.#options;
+    const early = await input.early?.get(container.name);
     const images = await (early?.images ?? drafts.images(container, input));
     try {
       const draft = early?.draft ?? (await drafts.make({ container, attempt }, images, input));
-      await this.#createFrom(draft, sandbox, input);
+      await this.#createFrom(draft, input.sandbox, input);
     } catch (error) {
       const isUnreported = !input.signal.aborted && !REPORTED.includes(reasonOf(error, ""));
       if (isUnreported)
@@ -95,8 +113,7 @@ export class ContainerStarter {
     // Errors surface in #createAndStart; this avoids an unhandled rejection.
     settled.catch(() => undefined);
     const creation = { draft, sandbox, input, settled };
-    const isUrgent = isStatic(input.desired.source);
-    const id = await creating.run(() => this.#create(creation), isUrgent);
+    const id = await creating.run(input.desired, () => this.#create(creation));
     await this.#postStart(id, creation);
   }
 

@@ -2,6 +2,7 @@
 
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { ServerFacts } from "../node/node-api.ts";
+import type { Answer } from "./http/exchange.ts";
 
 export interface LocalRequest<Facts = ServerFacts> {
   readonly facts: Facts;
@@ -29,14 +30,6 @@ export function namedPod([namespace, name]: LocalRequest["parts"]): NamedPod | u
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-  /** With 405: the methods that the path supports. */
-  readonly allow?: string;
-}
-
 export function json(value: unknown): Answer {
   return { status: 200, contentType: "application/json", body: JSON.stringify(value) };
 }
@@ -48,7 +41,7 @@ export function text(status: number, sentence: string): Answer {
 /** k8s: metav1.Status of a change that was made. */
 export function success(
   message: string,
-  details?: { readonly name: string; readonly kind: string },
+  details?: { readonly name: string; readonly kind: string; readonly uid?: string },
 ): Answer {
   return json({
     kind: "Status",

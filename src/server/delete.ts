@@ -1,9 +1,10 @@
 // DELETE on the local API. `/pods/<namespace>/<name>` shortens the grace period of a pod that is stopping: no pod is stopped
 // before its source no longer declares it. `…/persistentvolumeclaims/<name>?data=true` deletes the data of a claim.
 
-import { success, text, type Answer, type LocalRequest } from "./answer.ts";
+import type { Answer } from "./http/exchange.ts";
+import { success, text, type LocalRequest } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
-import type { GraceOutcome } from "../node/node-view.ts";
+import type { GraceOutcome } from "../node/node-view-options.ts";
 import { manifestPath } from "../api/pod/desired-pod.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
 
@@ -49,16 +50,20 @@ function refusal(
   return `pod ${namespace}/${name} is declared by ${place}: ${remedy}; a pod that ${kind} declares cannot be deleted here`;
 }
 
-interface Declaration {
+export interface Declaration {
+  /** As a sentence names it: `/m/web.yaml`. */
   readonly place: string;
+  /** To delete it. */
   readonly remedy: string;
+  /** `a file`. */
   readonly kind: string;
 }
 
-function declaration({
+/** Where a source declares what it declares. */
+export function declaration({
   source,
   sourceRef,
-}: Extract<GraceOutcome, { type: "Wanted" }>): Declaration {
+}: Pick<Extract<GraceOutcome, { type: "Wanted" }>, "source" | "sourceRef">): Declaration {
   switch (source) {
     case "file": {
       const file = manifestPath(sourceRef);

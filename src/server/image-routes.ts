@@ -5,7 +5,8 @@ import { holdRemedy, holdText } from "../image/gc/hold-text.ts";
 import type { ImageHold } from "../image/gc/image-holds.ts";
 import type { NodeImage } from "../image/gc/image-keys.ts";
 import { v1Node } from "../node/node-api.ts";
-import { json, text, type Answer } from "./answer.ts";
+import type { Answer } from "./http/exchange.ts";
+import { json, text } from "./answer.ts";
 import type { LaterRequest, LaterRoute } from "./later-route.ts";
 
 const NAME = "name";

@@ -1,31 +1,38 @@
 // Performs: the paths of the local API and their answers. A new resource to read is a row of ROUTES.
 
 import { messageOf } from "../lib/errors.ts";
+import { podName, type NamedPod } from "../api/v1/pod.ts";
+import { explainFacts, explainPod } from "../node/explain/explain-pod.ts";
+import type { Ack } from "../protocol/reported-state.ts";
 import { podList } from "../node/pod-list.ts";
 import { eventList } from "../node/events-list.ts";
 import { type HoldFacts, type ServerFacts, type TrustFacts } from "../node/node-api.ts";
 import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
-import {
-  json,
-  success,
-  text,
-  type Answer,
-  namedPod,
-  type LocalRequest,
-  type Route,
-} from "./answer.ts";
+import type { Answer, ApiRequest } from "./http/exchange.ts";
+import { json, success, text, namedPod, type LocalRequest, type Route } from "./answer.ts";
 import { shortenGrace } from "./delete.ts";
 import { IMAGE_ROUTES } from "./image-routes.ts";
-import { OBJECT_ROUTES } from "./object-routes.ts";
+import { KUBELET_ROUTES } from "./kubelet-routes.ts";
+import { METRICS_ROUTES } from "./metrics/metrics-routes.ts";
+import { LOGIN_ROUTE, PAGE_ROUTE, SHORT_ROUTE } from "./page/page-route.ts";
+import { RESTART_ROUTE } from "./restart-route.ts";
+import { SELF_UPDATE_ROUTE } from "./self-update-route.ts";
 import { SHUTDOWN_ROUTE } from "./shutdown-route.ts";
 import { STATS_ROUTE } from "./stats-route.ts";
+
+/** Why a pod does not run. */
+const EXPLAIN_ROUTE: Route = {
+  path: /^\/explain\/([^/]+)\/([^/]+)$/,
+  methods: { GET: ({ facts, parts }) => explain(facts, namedPod(parts)) },
+  refusal: "an explanation can only be read: use GET or HEAD",
+};
 
 const ROUTES: readonly Route[] = [
   reading("/healthz", health),
   reading("/pods", (facts) => json(podList(facts.pods()))),
   reading("/rejected", (facts) => json(facts.rejected())),
+  reading("/desired", (facts) => json(ackList(facts.desired()))),
   reading("/events", (facts) => json(eventList(facts.events()))),
-  reading("/version", (facts) => json(facts.version())),
   reading("/trust", shownTrust, ", or POST /trust/reset"),
   {
     listed: "/trust/reset",
@@ -33,7 +40,13 @@ const ROUTES: readonly Route[] = [
     methods: { POST: ({ facts }) => resetTrust(facts) },
     refusal: "/trust/reset deletes the trust state of the node: use POST",
   },
+  ...KUBELET_ROUTES,
   SHUTDOWN_ROUTE,
+  SELF_UPDATE_ROUTE,
+  EXPLAIN_ROUTE,
+  PAGE_ROUTE,
+  LOGIN_ROUTE,
+  SHORT_ROUTE,
   holding("hold", "wait"),
   holding("release", "go on"),
   {
@@ -41,28 +54,17 @@ const ROUTES: readonly Route[] = [
     methods: { DELETE: shortenGrace },
     refusal: "a single pod supports DELETE only; GET /pods lists all pods",
   },
-  ...OBJECT_ROUTES,
 ];
-const LATER_ROUTES = [...IMAGE_ROUTES, STATS_ROUTE];
+const LATER_ROUTES = [...IMAGE_ROUTES, ...METRICS_ROUTES, STATS_ROUTE, RESTART_ROUTE];
 
-export async function respond(request: Request, facts: ServerFacts): Promise<Response> {
-  const url = new URL(request.url);
-  const { method, signal } = request;
-  const { pathname: path, searchParams: query } = url;
-  const later = found(LATER_ROUTES, method, path);
-  const answer =
-    later === undefined
-      ? answerTo(method, url, facts)
-      : "status" in later
-        ? later
-        : await later.handler({ facts, parts: later.parts, query, signal });
-  const headers: Record<string, string> = {
-    "content-type": answer.contentType,
-    "content-length": String(Buffer.byteLength(answer.body)),
-    ...(answer.allow === undefined ? {} : { allow: answer.allow }),
-  };
-  const body = request.method === "HEAD" ? null : answer.body;
-  return new Response(body, { status: answer.status, headers });
+export async function respond(
+  { method, url, signal }: Pick<ApiRequest, "method" | "url" | "signal">,
+  facts: ServerFacts,
+): Promise<Answer> {
+  const later = found(LATER_ROUTES, method, url.pathname);
+  if (later === undefined) return answerTo(method, url, facts);
+  if ("status" in later) return later;
+  return later.handler({ facts, parts: later.parts, query: url.searchParams, signal });
 }
 
 export function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
@@ -104,6 +106,25 @@ function reading(path: string, read: (facts: ServerFacts) => Answer, instead = "
     methods: { GET: ({ facts }) => read(facts) },
     refusal: `${path} can only be read: use GET or HEAD${instead}`,
   };
+}
+
+function ackList(items: readonly Ack[]): object {
+  return { apiVersion: "agent/v1", kind: "AckList", items };
+}
+
+function explain(facts: ServerFacts, pod: NamedPod | undefined): Answer {
+  const { namespace = "", name = "" } = pod ?? {};
+  const entry = facts.pods().find(({ pod: one }) => podName(one) === `${namespace}/${name}`);
+  const explanation = explainPod({
+    ...explainFacts(facts, namespace),
+    namespace,
+    name,
+    entry,
+    ...(entry === undefined ? {} : { notes: facts.notes(entry) }),
+  });
+  if (explanation === undefined)
+    return text(404, `pods "${name}" not found in namespace "${namespace}"`);
+  return json({ apiVersion: "agent/v1", kind: "Explanation", ...explanation });
 }
 
 function health(facts: ServerFacts): Answer {

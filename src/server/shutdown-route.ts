@@ -2,7 +2,8 @@
 
 import { messageOf } from "../lib/errors.ts";
 import type { ShutdownFacts } from "../node/node-api.ts";
-import { json, text, type Answer, type Route } from "./answer.ts";
+import type { Answer } from "./http/exchange.ts";
+import { json, text, type Route } from "./answer.ts";
 
 export const SHUTDOWN_ROUTE: Route = {
   listed: "/shutdown",

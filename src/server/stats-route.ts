@@ -1,7 +1,8 @@
 // Performs: `/stats/summary`: what the node and its pods use, in the kubelet's shape.
 
 import { messageOf } from "../lib/errors.ts";
-import { json, text, type Answer } from "./answer.ts";
+import type { Answer } from "./http/exchange.ts";
+import { json, text } from "./answer.ts";
 import type { LaterRequest, LaterRoute } from "./later-route.ts";
 
 const SHORT = "only_cpu_and_memory";

@@ -27,6 +27,8 @@ export function mergeSnapshots(
     ({ pod }) => podName(pod),
   );
   const { refusals, held } = admitPods(pods.firsts, options);
+  // What only lingers and has made room is no mistake of anybody.
+  const mistaken = [...refusals].filter(([{ lingers }]) => lingers !== true);
   const merged = mergeObjects(ordered.flatMap((snapshot) => snapshot.objects));
   const services = ordered.flatMap((snapshot) => snapshot.services ?? []);
   const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
@@ -39,10 +41,10 @@ export function mergeSnapshots(
     rejected: [
       ...ordered.flatMap((snapshot) => snapshot.rejected),
       ...pods.repeats.map(({ item, first }) => shadowedPod(item, first)),
-      ...refusals.values(),
+      ...mistaken.map(([, why]) => why),
       ...merged.rejected,
     ],
-    notAdmitted: [...refusals].map(([desired, why]) => ({ desired, why })),
+    notAdmitted: mistaken.map(([desired, why]) => ({ desired, why })),
   };
 }
 

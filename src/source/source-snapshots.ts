@@ -8,6 +8,7 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
+import { isStatic } from "../api/pod/labels.ts";
 import type { NodeIdentities } from "../api/pod/node-config-map.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
@@ -84,9 +85,14 @@ export class SourceSnapshots {
     return this.#options.sources.every((source) => this.hasSynced(source));
   }
 
-  /** Every source that has sent a snapshot has sent a complete one. */
-  isSettled(): boolean {
-    return this.snapshots().every(({ ready }) => ready);
+  /**
+   * Every source has sent a complete snapshot, but for documents that are not among `had`, those that this node has had:
+   * nothing here can be theirs. undefined = it is not known which it has had.
+   */
+  haveSpoken(had: readonly SourceName[] | undefined): boolean {
+    const hasSpoken = ({ source, ready }: SourceSnapshot): boolean =>
+      ready || (had !== undefined && !isStatic(source) && !had.includes(source));
+    return this.sourcesReady() && this.snapshots().every(hasSpoken);
   }
 
   /**

@@ -16,7 +16,13 @@ import { NO_USAGE, type PodUsage } from "./pod-usage.ts";
 import type { PodStats } from "./pod-stats.ts";
 import { CpuRates } from "./cpu-rates.ts";
 import { containerUsage } from "./container-usage.ts";
-import { summary, type SummaryContainer, type SummaryPod, type SummaryVolume } from "./summary.ts";
+import {
+  summary,
+  type SummaryContainer,
+  type SummaryPod,
+  type SummaryVolume,
+  type Usage,
+} from "./summary.ts";
 
 export interface NodeSummaryOptions {
   readonly edges: Pick<Edges, "clock" | "cri" | "files" | "log" | "readings" | "counters">;
@@ -28,6 +34,8 @@ export interface NodeSummaryOptions {
   /** From the root of the tree; "" as `container` = the pod's own. */
   readonly cgroupOf: (desired: DesiredPod, container: string) => string;
   readonly podsCgroup: () => string;
+  /** Directory of a claim that the pod uses. */
+  readonly claimPath: (desired: DesiredPod, claim: string) => string;
 }
 
 export interface RunningPod {
@@ -98,12 +106,14 @@ export class NodeSummary {
     const at = clock.monotonic();
     const byPod = Map.groupBy(stats, (one) => one.attributes?.labels[LABEL.podUID] ?? "");
     const own = counters.ownCgroup();
+    const usageOf = (path: string): Usage => this.#usage(path, counters.cgroup(path), at);
     const made = summary({
       nodeName,
       now: clock.now(),
       bootTime: counters.bootTime(),
-      usage: this.#rates.of("/", counters.cgroup(""), at),
+      usage: usageOf(""),
       memory: readings.memory(),
+      swap: counters.swap(),
       pids: readings.pids(),
       network: counters.hostNetwork(),
       nodefs: this.#fileSystem(config.stateDir),
@@ -113,7 +123,7 @@ export class NodeSummary {
         { name: "pods", path: podsCgroup() },
         // In the root, its figures would be those of the whole machine.
         ...(own === undefined || own === "" ? [] : [{ name: "kubelet", path: own }]),
-      ].map(({ name, path }) => ({ name, usage: this.#rates.of(path, counters.cgroup(path), at) })),
+      ].map(({ name, path }) => ({ name, usage: usageOf(path) })),
       pods: pods.map((pod) =>
         this.#pod(pod, { at, stats: byPod.get(pod.desired.uid) ?? [], disks }),
       ),
@@ -144,7 +154,7 @@ export class NodeSummary {
       return {
         name: container.name,
         startedAt: container.startedAt,
-        usage: this.#rates.of(path, read, known.at),
+        usage: this.#usage(path, read, known.at),
         ...diskOf(container, disk),
       };
     });
@@ -157,19 +167,34 @@ export class NodeSummary {
       ...pod.metadata,
       uid,
       startedAt: sandbox?.createdAt ?? 0,
-      usage: this.#rates.of(own, counters.cgroup(own), known.at),
+      usage: this.#usage(own, counters.cgroup(own), known.at),
       ...(network === undefined ? {} : { network }),
       containers,
       volumes: disk === undefined ? [] : this.#volumes(desired, disk),
     };
   }
 
-  #volumes({ uid, pod }: DesiredPod, disk: PodUsage): readonly SummaryVolume[] {
-    const { stateDir } = this.#options.config;
+  /** With its rate, and its tasks' waits. */
+  #usage(path: string, read: Usage, at: Monotonic): Usage {
+    const pressure = this.#options.edges.counters.pressure(path);
+    return { ...this.#rates.of(`/${path}`, read, at), pressure };
+  }
+
+  /** emptyDirs, and claims, of which only the file system is looked at, as the kubelet does. */
+  #volumes(desired: DesiredPod, disk: PodUsage): readonly SummaryVolume[] {
+    const { config, claimPath } = this.#options;
+    const { stateDir } = config;
+    const { uid, pod } = desired;
     const parent = `${podDirectory(stateDir, uid)}/volumes/kubernetes.io~empty-dir`;
-    return pod.spec.volumes.flatMap((volume) => {
-      if (!isEmptyDir(volume)) return [];
+    return pod.spec.volumes.flatMap((volume): readonly SummaryVolume[] => {
       const { name } = volume;
+      if ("persistentVolumeClaim" in volume) {
+        const claim = volume.persistentVolumeClaim.claimName;
+        const room = this.#fileSystem(claimPath(desired, claim));
+        if (room === undefined) return [];
+        return [{ name, claim, used: usedOf(room), isEphemeral: false, room }];
+      }
+      if (!isEmptyDir(volume)) return [];
       const room = this.#fileSystem(`${parent}/${name}`);
       const onDisk = disk.emptyDirs.get(name);
       const used = onDisk ?? usedOf(room);

@@ -4,7 +4,7 @@
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { FileSystemRoom, Room } from "../host/resource-readings.ts";
 import type { TreeUsage } from "../host/tree/walk-tree.ts";
-import type { CgroupUsage } from "../host/usage/cgroup-usage.ts";
+import type { CgroupPressure, CgroupUsage } from "../host/usage/cgroup-usage.ts";
 import type { NetworkUsage } from "../host/usage/network-usage.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { withoutUndefined, type JsonObject } from "../lib/json.ts";
@@ -13,6 +13,7 @@ import { withoutUndefined, type JsonObject } from "../lib/json.ts";
 export interface Usage extends CgroupUsage {
   /** Billionths of a processor. */
   readonly nanoCores?: number;
+  readonly pressure?: CgroupPressure;
 }
 
 export interface SummaryPod extends NamedPod {
@@ -51,6 +52,7 @@ export interface SummaryFacts {
   readonly bootTime: number | undefined;
   readonly usage: Usage;
   readonly memory: Room | undefined;
+  readonly swap: Room | undefined;
   readonly pids: Room | undefined;
   readonly network: NetworkUsage | undefined;
   readonly nodefs: FileSystemRoom | undefined;
@@ -77,11 +79,13 @@ function nodeStats(facts: SummaryFacts): JsonObject {
     systemContainers: system.map(({ name, usage }) => ({ name, ...processes(usage, now) })),
     ...processes(facts.usage, now),
     memory: nodeMemory(facts),
+    ...nodeSwap(facts),
   };
   if (isShort) return withoutUndefined(shown);
   const imageFs = fileSystem(imagefs, now, images);
   return withoutUndefined({
     ...shown,
+    io: io(facts.usage, now),
     network: network(facts.network, now),
     fs: fileSystem(nodefs, now),
     runtime: imageFs === undefined ? undefined : { imageFs, containerFs: imageFs },
@@ -94,13 +98,26 @@ function nodeStats(facts: SummaryFacts): JsonObject {
 
 /** The root cgroup of version 2 has no counters of memory. */
 function nodeMemory({ usage, memory: room, now }: SummaryFacts): JsonObject | undefined {
-  const known = usage.memory === undefined ? undefined : memory(usage.memory, now);
+  const known = memory(usage, now);
   if (room === undefined) return known;
-  return {
-    ...(known ?? { time: rfc3339(now), usageBytes: room.capacity - room.available }),
+  const psi = usage.pressure?.memory;
+  const usageBytes = room.capacity - room.available;
+  return withoutUndefined({
+    ...(known ?? { time: rfc3339(now), usageBytes, psi: psi && { ...psi } }),
     availableBytes: room.available,
-    workingSetBytes: room.capacity - room.available,
-  };
+    workingSetBytes: usageBytes,
+  });
+}
+
+function nodeSwap({ swap, now }: SummaryFacts): JsonObject {
+  if (swap === undefined) return {};
+  const { capacity, available } = swap;
+  const swapUsageBytes = capacity - available;
+  return { swap: { time: rfc3339(now), swapAvailableBytes: available, swapUsageBytes } };
+}
+
+function io({ pressure }: Usage, now: number): JsonObject | undefined {
+  return pressure?.io === undefined ? undefined : { time: rfc3339(now), psi: { ...pressure.io } };
 }
 
 function podStats(pod: SummaryPod, facts: SummaryFacts): JsonObject {
@@ -116,6 +133,7 @@ function podStats(pod: SummaryPod, facts: SummaryFacts): JsonObject {
   const { pids } = usage;
   return withoutUndefined({
     ...shown,
+    io: io(usage, now),
     network: network(pod.network, now),
     volume: volumes.map((volume) => volumeStats(volume, { pod, now })),
     "ephemeral-storage": fileSystem(facts.nodefs, now, ephemeral(pod)),
@@ -131,6 +149,7 @@ function containerStats(
   if (isShort || disk === undefined) return withoutUndefined(shown);
   return withoutUndefined({
     ...shown,
+    io: io(usage, now),
     rootfs: fileSystem(imagefs ?? nodefs, now, disk.layer),
     logs: fileSystem(nodefs, now, disk.logs),
   });
@@ -155,7 +174,7 @@ function ephemeral({ containers, volumes }: SummaryPod): TreeUsage {
 }
 
 function processes(usage: Usage, now: number): JsonObject {
-  const { cpuNanoSeconds, nanoCores, memory: known, swapBytes } = usage;
+  const { cpuNanoSeconds, nanoCores, swapBytes, swapLimitBytes: limit, pressure } = usage;
   const time = rfc3339(now);
   return withoutUndefined({
     cpu:
@@ -165,13 +184,22 @@ function processes(usage: Usage, now: number): JsonObject {
             time,
             usageNanoCores: nanoCores,
             usageCoreNanoSeconds: cpuNanoSeconds,
+            psi: pressure?.cpu && { ...pressure.cpu },
           }),
-    memory: known === undefined ? undefined : memory(known, now),
-    swap: swapBytes === undefined ? undefined : { time, swapUsageBytes: swapBytes },
+    memory: memory(usage, now),
+    swap:
+      swapBytes === undefined
+        ? undefined
+        : withoutUndefined({
+            time,
+            swapAvailableBytes: limit === undefined ? undefined : Math.max(0, limit - swapBytes),
+            swapUsageBytes: swapBytes,
+          }),
   });
 }
 
-function memory(known: NonNullable<Usage["memory"]>, now: number): JsonObject {
+function memory({ memory: known, pressure }: Usage, now: number): JsonObject | undefined {
+  if (known === undefined) return undefined;
   const { limitBytes, usageBytes, workingSetBytes, rssBytes, ...faults } = known;
   const { pageFaults, majorPageFaults } = faults;
   return withoutUndefined({
@@ -183,6 +211,7 @@ function memory(known: NonNullable<Usage["memory"]>, now: number): JsonObject {
     rssBytes,
     pageFaults,
     majorPageFaults,
+    psi: pressure?.memory && { ...pressure.memory },
   });
 }
 

@@ -12,7 +12,7 @@ export interface ArchiveRecord {
   readonly refused?: { readonly why: string; readonly version: string };
 }
 
-const PREFIX = "image-archive:";
+export const ARCHIVE_PREFIX = "image-archive:";
 
 export class ArchiveRecords {
   readonly #meta: Meta;
@@ -23,23 +23,23 @@ export class ArchiveRecords {
 
   /** By the name of the file. What cannot be read is left out: that archive is imported again. */
   load(): ReadonlyMap<string, ArchiveRecord> {
-    const entries = this.#meta.keys(PREFIX).flatMap((key): [string, ArchiveRecord][] => {
-      const record = decode(this.#meta.get(key) ?? "");
-      return record === undefined ? [] : [[key.slice(PREFIX.length), record]];
+    const entries = this.#meta.keys(ARCHIVE_PREFIX).flatMap((key): [string, ArchiveRecord][] => {
+      const record = decodeArchiveRecord(this.#meta.get(key) ?? "");
+      return record === undefined ? [] : [[key.slice(ARCHIVE_PREFIX.length), record]];
     });
     return new Map(entries);
   }
 
   put(file: string, record: ArchiveRecord): void {
-    this.#meta.set(PREFIX + file, JSON.stringify(record));
+    this.#meta.set(ARCHIVE_PREFIX + file, JSON.stringify(record));
   }
 
   remove(file: string): void {
-    this.#meta.remove(PREFIX + file);
+    this.#meta.remove(ARCHIVE_PREFIX + file);
   }
 }
 
-function decode(text: string): ArchiveRecord | undefined {
+export function decodeArchiveRecord(text: string): ArchiveRecord | undefined {
   const value = parseJson(text);
   if (!isJsonObject(value)) return undefined;
   const { look, names, refused } = value;

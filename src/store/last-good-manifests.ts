@@ -73,7 +73,7 @@ export class LastGoodManifests {
     // Sealing the same text twice gives different bytes, so the plain texts are compared.
     if (known?.document === document && this.#open(known, row) === text) return;
     const plain = new TextEncoder().encode(text);
-    const kept = kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain;
+    const kept = kind === "Secret" ? this.#secrets.seal(plain, lastGoodLabel(row)) : plain;
     this.#objects.put({ ...row, text: kept });
   }
 
@@ -81,13 +81,18 @@ export class LastGoodManifests {
   #open(row: ObjectRow, key: LastGoodKey): string | { readonly why: string } {
     const bytes = new Uint8Array(row.text);
     if (key.kind !== "Secret") return new TextDecoder().decode(bytes);
-    const opened = this.#secrets.open(bytes, labelOf(key));
+    const opened = this.#secrets.open(bytes, lastGoodLabel(key));
     return opened.ok ? new TextDecoder().decode(opened.plain) : { why: opened.why };
   }
 }
 
 /** Binds a sealed row to its key: it cannot be opened under another label. */
-function labelOf({ path, kind, namespace, name }: LastGoodKey): string {
+export function lastGoodLabel({
+  path,
+  kind,
+  namespace,
+  name,
+}: Readonly<Record<"path" | "kind" | "namespace" | "name", string>>): string {
   return JSON.stringify(["last_good_object", path, kind, namespace, name]);
 }
 

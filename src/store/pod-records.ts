@@ -52,6 +52,11 @@ export class Failures {
     return row === undefined ? undefined : { reason: row.reason, message: row.message };
   }
 
+  /** Every pod with an entry. */
+  pods(): readonly PodUID[] {
+    return this.#table.all().map(({ uid }) => uid);
+  }
+
   /** The first failure of a UID stays. */
   put(uid: PodUID, { reason, message }: PodFailure): void {
     if (this.#table.get({ uid }) === undefined) this.#table.put([{ uid, reason, message }]);

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { messageOf } from "../lib/errors.ts";
 import type { Random } from "../lib/random.ts";
-import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
+import type { PlainFileInfo, PlainFiles } from "../lib/files/plain-files.ts";
 
 const KEY_BYTES = 32;
 const MODE = 0o600;
@@ -43,6 +43,16 @@ export function loadSecretKey(options: SecretKeyOptions): SecretKey {
   }
 }
 
+/** The key as it is, without making one; undefined = there is none. Throws when the file cannot be read reliably. */
+export function lookAtSecretKey(
+  stateDir: string,
+  files: PlainFiles,
+): { readonly bytes: Uint8Array } | { readonly damage: string } | undefined {
+  const path = join(stateDir, "secret.key");
+  const info = files.info(path);
+  return info === undefined ? undefined : readKey(path, info, files);
+}
+
 /** Throws when the file cannot be read reliably. */
 function readKey(
   path: string,
@@ -76,7 +86,7 @@ function closeToOthers(
 function replace(path: string, why: string, options: SecretKeyOptions): SecretKey {
   try {
     const aside = freeName(`${path}.damaged`, options.files);
-    options.files.rename(path, aside);
+    options.files.renameDurably(path, aside);
     return newKey(path, options, `${why}; it was moved to ${aside} and replaced by a new key`);
   } catch (error) {
     return newKey(path, options, `${why}; it cannot be moved aside: ${messageOf(error)}`);

@@ -2,6 +2,7 @@
 // ends between two calls, or inside a transaction that is then rolled back.
 
 import { join } from "node:path";
+import { podsDirectory } from "../api/pod/pod-directory.ts";
 import type { Random } from "../lib/random.ts";
 import { BroughtImages } from "./brought-images.ts";
 import { ArchiveRecords } from "./archive-records.ts";
@@ -22,8 +23,9 @@ import { Runs } from "./runs.ts";
 import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./seal-secrets.ts";
 import { loadSecretKey } from "./secret-key.ts";
-import type { PlainFiles } from "../lib/plain-files.ts";
+import type { PlainFiles } from "../lib/files/plain-files.ts";
 import { HandsRecord } from "./start-guard/hands-record.ts";
+import { SettingsFile, settingsPath } from "./settings-file.ts";
 import { TrustFile } from "./trust-file.ts";
 
 export interface StoreOptions {
@@ -38,6 +40,8 @@ export interface StoreOptions {
 export class Store implements Disposable {
   /** `opened`: an existing database, in which an empty table means that there was nothing. */
   readonly origin: OpenedDatabase["origin"];
+  /** Whether every pod that has a directory in stateDir began under this database: none was there when it was made. */
+  readonly knowsAllPods: boolean;
   /** Set when a damaged database was replaced; the caller logs it as an error. */
   readonly recovered: Recovery | undefined;
   readonly database: Database;
@@ -59,6 +63,8 @@ export class Store implements Disposable {
   /** What has run of Jobs and CronJobs. */
   readonly runs: Runs;
   readonly trust: TrustFile;
+  /** Which settings of documents are in force. */
+  readonly settings: SettingsFile;
   /** What is in hand, and the deaths of earlier processes. */
   readonly hands: HandsRecord;
   readonly outbox: Outbox;
@@ -88,6 +94,7 @@ export class Store implements Disposable {
     this.recovered = opened.recovered;
     this.database = database;
     this.meta = new Meta(database);
+    this.knowsAllPods = knowsAllPods(opened, this.meta, options);
     this.archives = new ArchiveRecords(this.meta);
     this.clockMark = new ClockMark(database, this.meta);
     this.incarnation = new Incarnation(this.meta, options.random);
@@ -115,6 +122,7 @@ export class Store implements Disposable {
     const path = join(options.stateDir, "trust.json");
     const holdsSigned = this.documents.holdsSigned();
     this.trust = new TrustFile({ meta, files: options.files, path, holdsSigned });
+    this.settings = new SettingsFile(options.files, settingsPath(options.stateDir));
     const inHand = join(options.stateDir, "in-hand");
     this.hands = new HandsRecord({ ...options, meta, path: inHand });
     const caps = options.eventCaps;
@@ -124,4 +132,18 @@ export class Store implements Disposable {
   [Symbol.dispose](): void {
     this.database[Symbol.dispose]();
   }
+}
+
+const ALL_PODS = "pods.all";
+
+/** Unknown counts as no, so a crash before it is written only keeps more. */
+function knowsAllPods(
+  { origin }: Pick<OpenedDatabase, "origin">,
+  meta: Meta,
+  { stateDir, files }: Pick<StoreOptions, "stateDir" | "files">,
+): boolean {
+  const directory = podsDirectory(stateDir);
+  const hasPods = files.info(directory) !== undefined && files.list(directory).length > 0;
+  if (origin === "created" && !hasPods) meta.set(ALL_PODS, "yes");
+  return meta.get(ALL_PODS) !== undefined;
 }

@@ -7,7 +7,7 @@ import { sha256 } from "../lib/system-sha256.ts";
 import { textOf } from "./checked-file.ts";
 import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
-import type { PlainFiles } from "../lib/plain-files.ts";
+import type { PlainFiles } from "../lib/files/plain-files.ts";
 import type { TrustRecord } from "../protocol/trust-bundle.ts";
 
 interface TrustFileOptions {

@@ -5,7 +5,7 @@ import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { MqttSession } from "../mqtt/mqtt-link.ts";
+import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/require-upstream.ts";
 import { Acknowledgements, type NodeTruth, type RunningFacts } from "./report/acknowledge.ts";
 import {
@@ -22,7 +22,7 @@ import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
 import { PodTopics } from "./report/pod-topics.ts";
 import { report, reportContent } from "./report/report.ts";
-import type { Ack, MessageNumber } from "../protocol/reported-state.ts";
+import type { Ack, MessageNumber, ReportedState } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 import { Alarm } from "../lib/alarm.ts";
@@ -42,6 +42,8 @@ export interface UpstreamOptions extends Pick<
   readonly onSetAside: (topic: string, why: string) => void;
   /** The broker has answered. */
   readonly onReached?: () => void;
+  /** Counts over several connections; absent = its own. */
+  readonly meter?: LinkMeter;
 }
 
 const REPORT_AGAIN_MS = 30_000;
@@ -64,6 +66,7 @@ export class Upstream {
   #session: number;
   #seq = 0;
   #reachedAt: Monotonic | undefined;
+  #hasAcknowledged = false;
 
   constructor(options: UpstreamOptions) {
     const { edges } = options;
@@ -72,7 +75,7 @@ export class Upstream {
     this.#review = new Alarm(clock, () => this.changed());
     this.#retry = new Alarm(clock, () => this.#report("nothing"));
     this.#options = options;
-    this.#meter = new LinkMeter(options.config.topicRoot);
+    this.#meter = options.meter ?? new LinkMeter(options.config.topicRoot);
     const onChange = (): void => this.changed();
     this.#publisher = new Publisher({
       clock,
@@ -80,7 +83,10 @@ export class Upstream {
       outbox,
       incarnation: incarnation.id,
       onSetAside: options.onSetAside,
-      onTaken: () => this.#reached(),
+      onTaken: () => {
+        this.#hasAcknowledged = true;
+        this.#reached();
+      },
       onChange,
     });
     this.#podTopics = new PodTopics({
@@ -130,7 +136,22 @@ export class Upstream {
 
   /** The state of the connection. */
   facts(): UpstreamFacts {
-    return { isConnected: this.#connection.session() !== undefined, reachedAt: this.#reachedAt };
+    return {
+      isConnected: this.#connection.session() !== undefined,
+      reachedAt: this.#reachedAt,
+      hasAcknowledged: this.#hasAcknowledged,
+    };
+  }
+
+  /** The report as it is now, beside the outbox. */
+  report(): MqttMessage {
+    const { config, nodeName, truth } = this.#options;
+    return {
+      topic: topicFor({ type: "NodeReported", root: config.topicRoot, node: nodeName }),
+      payload: jsonBytes(this.#reported(truth())),
+      qos: 1,
+      retain: true,
+    };
   }
 
   /** The content of a report has changed. */
@@ -185,17 +206,8 @@ export class Upstream {
   /** Whether any of it has changed. */
   #put(truth: NodeTruth, again: Refresh): boolean {
     const { edges, config, nodeName } = this.#options;
-    const { clock, store } = edges;
-    const reported = report({
-      ...this.#nextNumber(),
-      node: nodeName,
-      time: clock.now(),
-      clockTrusted: edges.clockSynchronised(),
-      desired: this.#acknowledge(truth),
-      status: truth.status,
-      pods: truth.shown.map(({ desired, status }) => podLine(desired, status)),
-      rejected: truth.rejected,
-    });
+    const { store } = edges;
+    const reported = this.#reported(truth);
     const root = config.topicRoot;
     const isNewReport = store.outbox.put({
       kind: "reported",
@@ -208,6 +220,21 @@ export class Upstream {
     });
     const areNewTopics = this.#podTopics.put(truth, again === "all");
     return isNewReport || areNewTopics;
+  }
+
+  #reported(truth: NodeTruth): ReportedState {
+    const { edges, nodeName } = this.#options;
+    return report({
+      ...this.#nextNumber(),
+      node: nodeName,
+      time: edges.clock.now(),
+      clockTrusted: edges.clockSynchronised(),
+      desired: this.#acknowledge(truth),
+      status: truth.status,
+      pods: truth.shown.map(({ desired, status }) => podLine(desired, status)),
+      rejected: truth.rejected,
+      ...(truth.settings === undefined ? {} : { settings: truth.settings }),
+    });
   }
 
   /** (session, seq) only grows: seq within the process, session from process to process. */
@@ -246,6 +273,7 @@ const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
 
 /** Stands for the upstream where something is built before it; without a broker it does nothing. */
 export class UpstreamPort {
+  readonly #followers = new Set<() => void>();
   #upstream: Upstream | undefined;
 
   attach(upstream: Upstream): void {
@@ -253,10 +281,25 @@ export class UpstreamPort {
   }
 
   /** Something that is reported has changed. */
-  readonly changed = (): void => this.#upstream?.changed();
+  readonly changed = (): void => {
+    this.#upstream?.changed();
+    for (const run of this.#followers) run();
+  };
+
+  /** Calls `run` whenever something that is reported has changed, until it is disposed. */
+  readonly follow = (run: () => void): Disposable => {
+    this.#followers.add(run);
+    return { [Symbol.dispose]: () => void this.#followers.delete(run) };
+  };
 
   /** The outbox has new rows beside reports. */
   readonly wake = (): void => this.#upstream?.wake();
+
+  /** The report as it is now; undefined = no broker is configured. */
+  readonly report = (): MqttMessage | undefined => this.#upstream?.report();
+
+  /** `groups()` of the upstream has changed. */
+  readonly groupsChanged = (): void => this.#upstream?.groupsChanged();
 
   readonly facts = (): UpstreamFacts => this.#upstream?.facts() ?? OFFLINE;
 

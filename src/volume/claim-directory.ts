@@ -106,7 +106,7 @@ export class Claims {
       const message = `the data of persistentvolumeclaim "${claim.name}" is not removed: ${mounted} is a mount point`;
       throw new AgentError({ reason: "ClaimBusy", message });
     }
-    for (const path of there) files.rename(path, this.#newRemoved(parentOf(path)));
+    for (const path of there) files.renameDurably(path, this.#newRemoved(parentOf(path)));
   }
 
   /** The directories that `removeData` has taken away, to be emptied and removed. */
@@ -189,7 +189,7 @@ export class Claims {
         `the data of persistentvolumeclaim "${claim.name}" (${unsigned}) is still used by pods of unsigned documents (${users.join(", ")}): this pod gets it when they are gone; remove them from their documents, or sign these`,
       );
     }
-    files.rename(unsigned, path);
+    files.renameDurably(unsigned, path);
     return true;
   }
 
@@ -219,7 +219,7 @@ export class Claims {
     const unfinished = `${parent}/${NEW}`;
     files.removeTree(unfinished);
     this.#make(unfinished, CLAIM_MODE);
-    files.rename(unfinished, path);
+    files.renameDurably(unfinished, path);
   }
 
   #make(path: string, mode: number): void {

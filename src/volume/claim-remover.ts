@@ -3,7 +3,7 @@
 
 import type { Edges } from "../edges.ts";
 import { Alarm } from "../lib/alarm.ts";
-import { messageOf } from "../lib/errors.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { Hand } from "../store/start-guard/hand.ts";
 import type { WorkGuard } from "../store/start-guard/start-guard.ts";
@@ -47,6 +47,8 @@ export class ClaimRemover {
       if (!claims.has(claim)) return { type: "NotFound" };
       claims.removeData(claim);
     } catch (error) {
+      // Of a client that may send any name.
+      if (reasonOf(error, "") === "InvalidName") return { type: "NotFound" };
       log.error("cannot remove the data of a claim", { claim: name, error: messageOf(error) });
       return { type: "Failed", message: messageOf(error) };
     }

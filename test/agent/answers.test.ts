@@ -263,12 +263,16 @@ test.each([
   ["a feature", { requires: { features: ["levitation"] } }, /requires\.features.*levitation/],
   ["a newer document beside it", { requires: { documents: { "group/kiosks": 2 } } }, /documents/],
   ["a staged rollout", { policy: { staged: true } }, /policy\.staged/],
-  ["another agent in its place", { agent: { version: "2" } }, /agent/],
-  ["other settings", { config: { logLevel: "debug" } }, /config/],
   ["sealed secrets", { sealed: [] }, /sealed/],
 ])("412: a document that demands %s, which is not there", async (_, more, words) => {
   using stage = await running();
   await stage.refuses(documentOf(4, [NEXT], more), 412, words);
+});
+
+test("401: an unsigned document that changes the version of the agent", async () => {
+  using stage = await running();
+  const agent = { version: "2" };
+  await stage.refuses(documentOf(4, [NEXT], { agent }), 401, /sign the document/);
 });
 
 test("413: a document that is too large", async () => {
@@ -368,4 +372,19 @@ test("junk in between hides nothing, and is forgotten with the next good documen
   await stage.publish(documentOf(4, [NEXT]));
   expect(stage.answer?.lastRejected).toBeUndefined();
   await stage.stays({ generation: 4, code: 200 });
+});
+
+test("401, 412 and 400: settings of an unsigned document, on an agent that cannot try them, and others than those of the connection", async () => {
+  using unsigned = await running();
+  const config = { mqtt: { keepAliveSeconds: 30 } };
+  await unsigned.refuses(documentOf(4, [WEB], { config }), 401, /^config: an unsigned document/);
+  using stage = await trusting();
+  const signed = (more: object): string =>
+    signedDocument(documentOf(4, [WEB], { epoch: "old", ...more }), "desk");
+  await stage.refuses(signed({ config }), 412, /this agent cannot try settings/);
+  await stage.refuses(
+    signed({ config: { logLevel: "debug" } }),
+    400,
+    /config\.logLevel: no document/,
+  );
 });

@@ -3,7 +3,8 @@
 
 import { expect, test } from "bun:test";
 
-import { cronJob, JobWorld } from "./job-world.ts";
+import { cronJob } from "../fakes/job-scene.ts";
+import { JobWorld } from "./job-world.ts";
 
 const HOUR = 60;
 const DAY = 24 * HOUR;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
-import { NodeView, type NodeViewOptions } from "../../src/node/node-view.ts";
+import { NodeView } from "../../src/node/node-view.ts";
+import type { NodeViewOptions } from "../../src/node/node-view-options.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { respond } from "../../src/server/routes.ts";
+import { askLocalApi } from "../fakes/ask-local-api.ts";
 import { pod, PodWorld } from "./pod-world.ts";
 
 const STUBBORN = { program: () => ({ stopsAfterMs: Number.POSITIVE_INFINITY }) };
@@ -21,8 +22,7 @@ async function ask(
   const desired = { state };
   // As much of the agent as the order touches.
   const view = new NodeView({ pods: world.pods, desired, edges } as unknown as NodeViewOptions);
-  const url = `http://agent/pods/default/web?gracePeriodSeconds=${seconds}`;
-  const answer = respond(new Request(url, { method: "DELETE" }), view);
+  const answer = askLocalApi(view, `DELETE /pods/default/web?gracePeriodSeconds=${seconds}`);
   await world.clock.settle();
   const { status, body } = await answer;
   return [status, await new Response(body).text()];

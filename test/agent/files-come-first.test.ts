@@ -3,6 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { AnswerStage, aSpec, DB, documentOf, signedDocument } from "./answer-stage.ts";
+import { wrongPods } from "./sim-final-pods.ts";
+import { counted } from "../fakes/counted.ts";
 import { uidOfWritten } from "./sim-manifest.ts";
 import { IMAGE } from "./pod-world.ts";
 import type { SimContainer, SimName, SimSpec } from "./sim-specs.ts";
@@ -75,6 +77,9 @@ describe("a file's pod without room", () => {
     await put(stage, BIG_WEB);
     expect(names(stage)).toEqual(["web-4"]);
     expect(refusals(stage)).toEqual(["mqtt:node db OutOfcpu"]);
+    expect(counted(stage.agent.facts.meter(), "kubelet_preemptions")).toEqual([
+      'kubelet_preemptions{preemption_signal="cpu"} 1',
+    ]);
     const [refusal] = stage.agent.desired.rejected;
     expect(refusal?.message).toContain("pods of files come first: default/web of file");
     const before = stage.running();
@@ -103,12 +108,73 @@ describe("a file's pod without room", () => {
     expect(names(stage)).toEqual(["web-4"]);
   });
 
+  test("waits for that of another file's, also when the agent restarts", async () => {
+    using stage = new AnswerStage({ specs: SPECS });
+    await stage.start();
+    await put(stage, BIG_WEB);
+    const before = stage.running();
+    await put(stage, BIG_DB);
+    await stage.restart();
+    await stage.pass(600_000);
+    expect(stage.running()).toEqual(before);
+    expect(refusals(stage)).toEqual(["file db OutOfcpu"]);
+  });
+
   test("starts first where none of both has begun", async () => {
     using stage = new AnswerStage({ specs: SPECS });
     await put(stage, BIG_WEB, 0);
     stage.world.machine.broker.publish("agent/v1/node/sim-1/desired", documentOf(1, [BIG_DB]));
     await stage.start();
     expect(names(stage)).toEqual(["web-4"]);
+  });
+});
+
+describe("a file's pod whose file was deleted while no agent ran, and whose room another has taken", () => {
+  /** The document's pod of the name has no room either, so that what is there under the name stays. */
+  async function withdrawn(exits: boolean): Promise<AnswerStage> {
+    const stage = new AnswerStage({ specs: SPECS });
+    await stage.start();
+    await put(stage, BIG_DB);
+    await stage.publish(documentOf(1, [DEAF_DB]));
+    expect(names(stage)).toEqual(["db-4"]);
+    await stage.act({ type: "Kill", acts: 0 }, 0);
+    await stage.act({ type: "Delete", name: "db", how: "delete" }, 0);
+    if (exits) await stage.act({ type: "Exit", index: 0, exitCode: 1 }, 0);
+    await put(stage, BIG_WEB);
+    await stage.start();
+    expect(stage.world.judge.ledger.sandboxesOf(BIG_DB.uid)).toHaveLength(1);
+    return stage;
+  }
+
+  test("does not start beside it when its file is back, and starts when there is room", async () => {
+    using stage = await withdrawn(true);
+    await put(stage, BIG_DB, 600_000);
+    expect(names(stage)).toEqual(["web-4"]);
+    expect(refusals(stage)).toContain("file db OutOfcpu");
+    await stage.act({ type: "Delete", name: "web", how: "delete" });
+    expect(names(stage)).toEqual(["db-4"]);
+  });
+
+  test("is not stopped while it runs, and not started again when it has ended", async () => {
+    using stage = await withdrawn(false);
+    const running = stage.running();
+    await put(stage, BIG_DB, 600_000);
+    expect(stage.running()).toEqual(running);
+    expect(names(stage)).toEqual(["db-4", "web-4"]);
+    const { runtime } = stage.world.machine;
+    runtime.exit(running[0]?.split(" ")[1] ?? "", 1);
+    await stage.pass(600_000);
+    expect(names(stage)).toEqual(["web-4"]);
+  });
+
+  test("goes on as it is when there is room", async () => {
+    using stage = await withdrawn(false);
+    const [before = ""] = stage.running();
+    await put(stage, BIG_DB);
+    await put(stage, SMALL_WEB);
+    expect(names(stage)).toEqual(["db-4", "web-5"]);
+    expect(refusals(stage)).toEqual(["mqtt:node db Shadowed"]);
+    expect(stage.running()).toContain(before);
   });
 });
 
@@ -200,5 +266,23 @@ describe("a file's pod that depends on another", () => {
     await put(stage, WAITING_WEB);
     await stage.publish(signedDocument(documentOf(1, [BIG_DB]), "desk"));
     expect(names(stage)).toEqual(["db-4", "web-9"]);
+  });
+
+  test("leaves the old pods of both names where that one waits for the room of its own", async () => {
+    using stage = new AnswerStage({ specs: SPECS });
+    await stage.start();
+    await put(stage, BIG_WEB);
+    await put(stage, DB);
+    const before = stage.running();
+    await stage.act({ type: "Kill", acts: 0 }, 0);
+    await put(stage, BIG_DB, 0);
+    await stage.start();
+    await put(stage, WAITING_WEB, 900_000);
+    expect(stage.running()).toEqual(before);
+    expect(refusals(stage)).toEqual(["file db OutOfcpu"]);
+    expect(wrongPods(stage.world)).toBeUndefined();
+    await put(stage, SMALL_WEB);
+    expect(names(stage)).toEqual(["db-4", "web-5"]);
+    expect(wrongPods(stage.world)).toBeUndefined();
   });
 });

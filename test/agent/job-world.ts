@@ -28,6 +28,7 @@ export class JobWorld implements Disposable {
       specs: new Map(),
       claimDisk: false,
       imageDisk: false,
+      ownImageFs: false,
       badLine: false,
       homes: new Map(),
       latencyMs: {},
@@ -174,29 +175,4 @@ export class JobWorld implements Disposable {
     this.#agent?.release();
     this.machine[Symbol.dispose]();
   }
-}
-
-interface JobRecipe {
-  readonly spec?: object;
-  readonly restartPolicy?: "Never" | "OnFailure";
-  readonly command?: string;
-}
-
-function jobSpec({ spec = {}, restartPolicy = "Never", command = "run" }: JobRecipe): object {
-  const containers = [{ name: "a", image: "local/busybox:1", command: [command] }];
-  return { ...spec, template: { spec: { restartPolicy, containers } } };
-}
-
-export function job(name: string, recipe: JobRecipe = {}): object {
-  return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: jobSpec(recipe) };
-}
-
-export function cronJob(
-  name: string,
-  schedule: string,
-  more: object = {},
-  recipe: JobRecipe = {},
-): object {
-  const spec = { schedule, ...more, jobTemplate: { spec: jobSpec(recipe) } };
-  return { apiVersion: "batch/v1", kind: "CronJob", metadata: { name }, spec };
 }

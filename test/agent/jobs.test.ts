@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 
-import { job, JobWorld } from "./job-world.ts";
+import { job } from "../fakes/job-scene.ts";
+import { JobWorld } from "./job-world.ts";
 
 test("a Job runs once, whatever happens to the agent, the machine, the file and the runtime", async () => {
   using world = new JobWorld();

@@ -11,11 +11,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
-import { simulateJobs } from "./sim-jobs.ts";
+import { simulateJobDays } from "../fakes/job-days.ts";
 import { simulate } from "./sim-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const COPIED = ["src", "test/agent", "test/fakes", "test/component/store", "package.json"];
+const COPIED = [
+  "src",
+  "test/agent",
+  "test/fakes",
+  "test/component/store",
+  "test/unit/api/digest.ts",
+  "package.json",
+];
 const NOT_FOUND = "not found";
 
 const { values, positionals } = parseArgs({
@@ -37,7 +44,7 @@ const first = Number(values.first);
 async function hunt(): Promise<string> {
   for (let seed = first; seed < first + count; seed += 1) {
     process.stderr.write(`${seed}\n`);
-    const { violation } = await (values.jobs ? simulateJobs(seed) : simulate(seed));
+    const { violation } = await (values.jobs ? simulateJobDays(seed) : simulate(seed));
     if (violation !== undefined) return `${seed} | ${violation.slice(0, 160)}`;
   }
   return NOT_FOUND;

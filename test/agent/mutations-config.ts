@@ -126,7 +126,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "Secrets of files are stored unencrypted",
     file: "src/store/last-good-manifests.ts",
-    search: 'kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain',
+    search: 'kind === "Secret" ? this.#secrets.seal(plain, lastGoodLabel(row)) : plain',
     replacement: "plain",
   },
   {

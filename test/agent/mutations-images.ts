@@ -18,8 +18,8 @@ export const IMAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: "images are collected before the sources have synced",
     file: "src/agent/build-image-gc.ts",
-    search: "return written.sourcesReady() && written.snapshots().every(isSynced);",
-    replacement: "return written.snapshots().filter(isSynced).length >= 0;",
+    search: "loop.hasApplied && written.haveSpoken(edges.store.documents.synced()),",
+    replacement: "loop.hasApplied,",
   },
   {
     name: "the most recently used images are collected first",

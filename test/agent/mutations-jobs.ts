@@ -1,4 +1,4 @@
-// Deliberate bugs in Jobs and schedules; `sim-jobs.ts` finds them.
+// Deliberate bugs in Jobs and schedules; `job-days.ts` finds them.
 
 import type { Mutation } from "./mutations.ts";
 
@@ -10,8 +10,8 @@ export const JOB_MUTATIONS: readonly Mutation[] = [
     name: "the newest start of a schedule is forgotten",
     simulation: "jobs",
     file: CRON,
-    search: "const known = Math.max(since ?? 0, last ?? 0);",
-    replacement: "const known = Math.max(since ?? 0, (last ?? 0) - 3_600_000);",
+    search: "return Math.max(since, last);",
+    replacement: "return Math.max(since, last - 3_600_000);",
   },
   {
     name: "a schedule believes any clock",
@@ -23,7 +23,7 @@ export const JOB_MUTATIONS: readonly Mutation[] = [
   {
     name: "every missed start is made up for",
     simulation: "jobs",
-    file: "src/source/workload/next-run.ts",
+    file: "src/api/workload/next-run.ts",
     search: "last = next;",
     replacement: "last ??= next;",
   },
@@ -40,5 +40,33 @@ export const JOB_MUTATIONS: readonly Mutation[] = [
     file: "src/source/workload/job-state.ts",
     search: "? { ...pod, ended: how } : pod",
     replacement: "? pod : pod",
+  },
+  {
+    name: "Forbid forbids the third Job only",
+    simulation: "jobs",
+    file: CRON,
+    search: 'if (active > 0 && terms.concurrencyPolicy === "Forbid")',
+    replacement: 'if (active > 1 && terms.concurrencyPolicy === "Forbid")',
+  },
+  {
+    name: "Replace ends no Job",
+    simulation: "jobs",
+    file: "src/source/workload/cron-state.ts",
+    search: "? kept.runs.filter(({ state: { end } }) => end !== undefined)",
+    replacement: "? kept.runs",
+  },
+  {
+    name: "a suspended Job runs on",
+    simulation: "jobs",
+    file: "src/source/workload/job-state.ts",
+    search: "if (spec.suspend) return suspended(counted);",
+    replacement: "",
+  },
+  {
+    name: "a missed start has no deadline",
+    simulation: "jobs",
+    file: CRON,
+    search: "Math.max(known, now - deadline * 1000)",
+    replacement: "known",
   },
 ];

@@ -28,6 +28,24 @@ export const PRESSURE_MUTATIONS: readonly Mutation[] = [
     replacement: "pressureError(pod, undefined) ??",
   },
   {
+    name: "pods are evicted before images are removed",
+    file: "src/eviction/eviction-manager.ts",
+    search: 'await this.#try("images", () => reclaim.images(signal));',
+    replacement: "void reclaim.images;",
+  },
+  {
+    name: "a full disk of images evicts no pod",
+    file: "src/eviction/observe-node.ts",
+    search: "imagefs === undefined ? undefined : this.#fileSystem(this.#imagefs);",
+    replacement: "imagefs === undefined ? undefined : this.#fileSystem(config.stateDir);",
+  },
+  {
+    name: "a pod that waits for its volumes starts although it is refused by now",
+    file: "src/podworkers/pod-syncer.ts",
+    search: "syncState.lookFirst = error !== undefined;",
+    replacement: "if (error !== undefined) syncState.unsure = true;",
+  },
+  {
     name: "an evicted pod is not stopped",
     file: "src/eviction/eviction-manager.ts",
     search: "stop(desired);",

@@ -5,7 +5,7 @@ import type { Mutation } from "./mutations.ts";
 export const PULL_MUTATIONS: readonly Mutation[] = [
   {
     name: "a failed pull has no back-off",
-    file: "src/image/image-puller.ts",
+    file: "src/image/pull-backoff.ts",
     search: "const retryAt = now + jitter(this.#options.random, backoff.delay, BACKOFF_SPREAD);",
     replacement: "const retryAt = now + jitter(this.#options.random, 1, BACKOFF_SPREAD);",
   },

@@ -12,8 +12,8 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
   {
     name: "a file's pod starts beside what it does not fit with",
     file: "src/podworkers/pod-replacement.ts",
-    search: "const inTheWay = this.#inTheWay(own);",
-    replacement: "const inTheWay = this.#inTheWay(own).slice(0, 0);",
+    search: "const short = this.#inTheWay(own);",
+    replacement: "const short = this.#inTheWay(own).slice(0, 0);",
   },
   {
     name: "pods make room although there is room",
@@ -24,8 +24,8 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
   {
     name: "a pod that made room counts as running",
     file: "src/podworkers/pods.ts",
-    search: "if (own !== undefined && !why.has(uid) && counts(own, source)) return 0;",
-    replacement: "if (own !== undefined && counts(own, source)) return 0;",
+    search: "const keeps = own !== undefined && !why.has(uid) && !workers.isLeftover(own);",
+    replacement: "const keeps = own !== undefined && !workers.isLeftover(own);",
   },
   {
     name: "a failed pod takes no room while it stops",
@@ -44,6 +44,12 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     file: "src/source/admission/preemption-order.ts",
     search: "criticality: isSystemCritical(pod.spec) ? priority : NOT_CRITICAL,",
     replacement: "criticality: isSystemCritical(pod.spec) ? -2 - priority : NOT_CRITICAL,",
+  },
+  {
+    name: "a pod that lingers keeps out the pod that is listed",
+    file: "src/source/admission/preemption-order.ts",
+    search: "if (a.lingers !== b.lingers) return b.lingers ? -1 : 1;",
+    replacement: "",
   },
   {
     name: "a critical pod starts beside the pod it pushes out",

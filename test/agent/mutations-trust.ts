@@ -141,7 +141,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a command for one container restarts all containers",
-    file: "src/command/pod-commands.ts",
+    file: "src/node/restart-pod.ts",
     search: "const wanted = container === undefined ? names : [container];",
     replacement: "const wanted = container === undefined ? names : names.slice();",
   },
@@ -153,8 +153,14 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a command is reported as done too early",
-    file: "src/command/pod-commands.ts",
+    file: "src/node/restart-pod.ts",
     search: "if (successors.length === running.length) {",
     replacement: "if (successors.length <= running.length) {",
+  },
+  {
+    name: "a good revision of a signed document counts as unsigned",
+    file: "src/rollout/good-revision.ts",
+    search: "copy.signed === true ? { ...first.desired, signed: true } : first.desired,",
+    replacement: "first.desired,",
   },
 ];

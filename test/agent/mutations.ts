@@ -4,6 +4,7 @@
 import { CONFIG_MUTATIONS } from "./mutations-config.ts";
 import { JOB_MUTATIONS } from "./mutations-jobs.ts";
 import { PRESSURE_MUTATIONS } from "./mutations-pressure.ts";
+import { SHUTDOWN_MUTATIONS } from "./mutations-shutdown.ts";
 import { PULL_MUTATIONS } from "./mutations-pulls.ts";
 import { LOG_MUTATIONS } from "./mutations-logs.ts";
 import { IMAGE_MUTATIONS } from "./mutations-images.ts";
@@ -289,6 +290,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ROOM_MUTATIONS,
   ...JOB_MUTATIONS,
   ...PRESSURE_MUTATIONS,
+  ...SHUTDOWN_MUTATIONS,
   ...PULL_MUTATIONS,
   ...TRUST_MUTATIONS,
 ];

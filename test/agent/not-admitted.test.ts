@@ -1,9 +1,10 @@
 // The whole agent: a pod that the node cannot run is listed as Failed, and runs when it can.
 
 import { describe, expect, test } from "bun:test";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import type { PodEntry } from "../../src/node/pod-list.ts";
 import type { ReportedState } from "../../src/protocol/reported-state.ts";
-import { respond } from "../../src/server/routes.ts";
+import { askLocalApi } from "../fakes/ask-local-api.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { SimWorld } from "./sim-world.ts";
 
@@ -87,6 +88,32 @@ test("a pod that has been admitted keeps its place while it waits for another on
   expect(node.shown("early")).toEqual(["Failed", "OutOfcpu"]);
 });
 
+// A worker asks the runtime what there is when it is done: until then the runtime may run what was not observed.
+test("an edit that is refused while the pod starts leaves the pod running", async () => {
+  for (let seed = 1; seed <= 25; seed += 1) {
+    using world = new SimWorld(seed);
+    const { manifests, runtime } = world.machine;
+    const write = (text: string): void =>
+      manifests.write("edited.yaml", text, { how: "rename", onDone: () => undefined });
+    const own = (): readonly string[] =>
+      runtime
+        .running()
+        .filter(({ config }) => config.labels[LABEL.podName] === "edited")
+        .map(({ id }) => id);
+    await world.perform({ type: "Start", pause: 20_000 });
+    write(manifest("edited", "1m"));
+    for (let waited = 0; own().length === 0 && waited < 60_000; waited += 10)
+      await world.perform({ type: "Wait", pause: 10 });
+    const before = own();
+    write(manifest("edited", "1m", "nodeSelector: {not: here}"));
+    await world.perform({ type: "Wait", pause: 20_000 });
+    expect([seed, own()]).toEqual([seed, before]);
+    write(manifest("edited", "1m", "nodeSelector: {kubernetes.io/os: linux}"));
+    await world.perform({ type: "Wait", pause: 60_000 });
+    expect([seed, own().length, own()[0] === before[0]]).toEqual([seed, 1, false]);
+  }
+});
+
 describe("a pod that does not fit", () => {
   test("is Failed with the reason, has no containers, and keeps the time when it was refused", async () => {
     using node = await Node.started();
@@ -113,14 +140,12 @@ describe("a pod that does not fit", () => {
   test("is listed by the local API, and cannot be deleted there", async () => {
     using node = await Node.started();
     await node.write("big.yaml", manifest("big", "100000"));
-    const list = (await (
-      await respond(new Request("http://agent/pods"), node.facts)
-    ).json()) as object;
+    const list = (await (await askLocalApi(node.facts, "/pods")).json()) as object;
     expect(list).toMatchObject({
       items: [{ kind: "Pod", metadata: { name: "big" }, status: { phase: "Failed" } }],
     });
-    const url = "http://agent/pods/default/big?gracePeriodSeconds=1";
-    const answer = await respond(new Request(url, { method: "DELETE" }), node.facts);
+    const call = "DELETE /pods/default/big?gracePeriodSeconds=1";
+    const answer = await askLocalApi(node.facts, call);
     expect(answer.status).toBe(409);
   });
 

@@ -180,6 +180,24 @@ describe("a ConfigMap that changes", () => {
     expect(it.world.running()).toEqual(["web/a/5"]);
   });
 
+  test("starts no sidecar again whose pod has come to its end meanwhile", async () => {
+    const initContainers = [reads("s", { restartPolicy: "Always" })];
+    const spec = { restartPolicy: "Never", initContainers, containers: [aContainer("a")] } as const;
+    using it = await running(pod("web", "1", spec));
+    const [app, sidecar] = ["a", "s"].map((name) =>
+      it.world.runtime.running().find(({ config }) => config.metadata?.name === name),
+    );
+    if (app === undefined || sidecar === undefined) throw new Error("not all of it runs");
+    sidecar.program = { stopsAfterMs: 500 };
+    await it.write(web("2"));
+    it.world.runtime.exit(app.id, 0);
+    await it.world.clock.advance(5_000);
+    expect(it.world.running()).toEqual([]);
+    expect(it.world.pods.statuses.get("web-1")?.status.phase).toBe("Succeeded");
+    const made = it.world.runtime.calls.filter(({ call }) => call === "createContainer");
+    expect(made).toHaveLength(2);
+  });
+
   test("restarts nothing if another one changed", async () => {
     using it = await running(two);
     await it.write({ configMaps: { web: { KEY: "1" }, other: { KEY: "2" } } });

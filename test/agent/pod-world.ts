@@ -1,5 +1,7 @@
 // The half of the agent that makes pods run, in process: fake runtime, virtual time, real SQLite and files.
 
+import { Meter } from "../../src/lib/meter.ts";
+import { PodStartLatency } from "../../src/podworkers/pod-start-latency.ts";
 import { CONFIG_DEFAULTS } from "../fakes/config-defaults.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -58,6 +60,8 @@ export class PodWorld implements Disposable {
   diskFull = false;
   /** What containers and pods find on this node, where it matters. */
   readonly finds: Finds;
+  /** Of all its processes. */
+  readonly meter = new Meter();
   #process: PodProcess | undefined;
 
   constructor(options: Partial<FakeRuntimeOptions> = {}, finds: Finds = {}) {
@@ -135,6 +139,7 @@ export class PodWorld implements Disposable {
       files: realFiles(),
       directory: this.directory,
       write: (line) => this.lines.push(line),
+      meter: this.meter,
       ensureImage: (_pod, container) => this.#image(container),
       requireNetwork: () => this.#network(),
       // The agent's loop catches what this throws on a full disk.
@@ -197,6 +202,7 @@ export interface PodProcessOptions {
   /** Survives the process. */
   readonly directory: string;
   readonly write: (line: string) => void;
+  readonly meter?: Meter;
   readonly ensureImage: PodsOptions["ensureImage"];
   readonly requireNetwork: () => Promise<void>;
   readonly onPodChanged: (uid: PodUID) => void;
@@ -247,7 +253,19 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   const { cri } = runtime;
   const rows = { removals, failures, killed };
   const cgroups = { oomKills: options.oomKills ?? (() => undefined) };
-  const edges = { clock, random, log, files, cri, probes, bootId, cgroups, store: rows };
+  const counting = withoutUndefined({ meter: options.meter });
+  const edges = {
+    clock,
+    random,
+    log,
+    files,
+    cri,
+    probes,
+    bootId,
+    cgroups,
+    store: rows,
+    ...counting,
+  };
   const logs = join(directory, "logs");
   const pods = noPods();
   const common = {
@@ -264,6 +282,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     guard: options.guard ?? UNGUARDED,
     configs: plainConfigs(logs),
     ensureImage: options.ensureImage,
+    startLatency: new PodStartLatency({ ...edges, ...pods }),
     redact: (text) => text,
     helper: { ...PLAIN_WORLD, ...options.world },
     objects: { ...NO_POD_OBJECTS, ...options.objects },

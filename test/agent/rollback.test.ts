@@ -4,6 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Ack } from "../../src/protocol/reported-state.ts";
 import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts";
+import { counted } from "../fakes/counted.ts";
 import { IMAGE } from "./pod-world.ts";
 import { READS_NOTHING } from "./sim-reads.ts";
 import type { SimSpec } from "./sim-specs.ts";
@@ -70,11 +71,16 @@ describe("a bad update is taken back", () => {
     expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
     expect(stage.answer?.message).toContain(reason);
     if (spec === NEVER_HERE) expect(stage.running()).toEqual(before);
+    expect(counted(stage.agent.facts.meter(), "agent_rollbacks_total")).toEqual([
+      `agent_rollbacks_total{reason="${reason}"} 1`,
+    ]);
     await stage.stays(BACK);
     // The same again, by a newer generation: it is known.
     await publish(stage, 3, { pods: [spec] });
     expect(stage.answer?.message).toContain("known bad");
     await stage.stays({ ...BACK, generation: 3 });
+    // By now another process.
+    expect(counted(stage.agent.facts.meter(), "agent_rollbacks_total")).toEqual([]);
     // Another one is tried.
     await publish(stage, 4, { pods: [NEXT], pause: OVER_MS });
     expect(names(stage)).toEqual(["web-2"]);

@@ -2,10 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { ImageLedger } from "../../src/image/pull-results.ts";
-import { NodeView, type NodeViewOptions } from "../../src/node/node-view.ts";
+import { NodeView } from "../../src/node/node-view.ts";
+import type { NodeViewOptions } from "../../src/node/node-view-options.ts";
 import { NotAdmitted } from "../../src/node/not-admitted.ts";
 import { Redactor } from "../../src/node/redact.ts";
-import { respond } from "../../src/server/routes.ts";
+import { askLocalApi } from "../fakes/ask-local-api.ts";
 import { pod, PodWorld } from "./pod-world.ts";
 
 const VALUE = "hunter2-value";
@@ -29,7 +30,7 @@ test("GET /pods shows no value of a Secret in a message, waiting or ended", asyn
     images: new ImageLedger(() => 0),
     nodeName: "pi-1",
   } as unknown as NodeViewOptions);
-  const text = await (await respond(new Request("http://agent/pods"), view)).text();
+  const text = await (await askLocalApi(view, "/pods")).text();
   expect(text.match(/exec: \\"<hidden>\\": not found/g)?.length).toBeGreaterThan(0);
   expect(text).not.toContain(VALUE);
 });

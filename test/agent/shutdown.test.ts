@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
+import { Agent } from "../../src/agent/agent.ts";
 import { SimWorld } from "./sim-world.ts";
+import { aDocument, aPodNamed, UpstreamBench } from "./upstream-bench.ts";
 
 /** A seed whose world has a broker and answers at once. */
 const CALM_SEED = 16_366;
@@ -149,6 +151,33 @@ describe("a node that shuts down", () => {
     expect(node.shown()).toEqual({ critical: "Running", web: "Running" });
   });
 
+  test("goes on after the agent was killed between writing down which pods end and ending them", async () => {
+    using bench = new UpstreamBench();
+    bench.broker.publish(
+      "agent/v1/node/pi-1/desired",
+      aDocument(1, { resources: [aPodNamed("web", { terminationGracePeriodSeconds: 1 })] }),
+    );
+    bench.start();
+    await bench.clock.advance(30_000);
+    const [{ pod } = { pod: undefined }] = bench.facts.pods();
+    expect(bench.runtime.running()).toHaveLength(1);
+    await bench.stop();
+    const stopped = { [pod?.metadata.uid ?? ""]: null };
+    const { bootId, store } = bench.edges;
+    store.meta.set("shutdown", JSON.stringify({ bootId, stopped }));
+    const { edges, config } = bench;
+    const next = new Agent({ edges, config, version: "1.0.0", nodeName: "pi-1", conditions: [] });
+    const end = new AbortController();
+    const running = next.run(end.signal);
+    await bench.clock.advance(30_000);
+    expect(next.facts.shutdown()).toMatchObject({ active: true, known: true, pods: [] });
+    expect(bench.runtime.running()).toEqual([]);
+    expect(next.facts.pods()[0]?.status.reason).toBe("Terminated");
+    end.abort();
+    await bench.clock.advance(5_000);
+    await running;
+  });
+
   test("lets the pod of a Job run once more, which has not failed for that", async () => {
     using node = await Node.started();
     await node.write(
@@ -190,6 +219,25 @@ spec:
     node.facts.cancelShutdown();
     await node.wait(30_000);
     expect(node.shown()).toEqual({ once: "Succeeded" });
+  });
+
+  test("starts nothing that was completed and is added again while its old life is removed", async () => {
+    using node = await Node.started();
+    await node.run("once", "restartPolicy: Never");
+    const { runtime, manifests } = node.world.machine;
+    for (const { id } of runtime.running()) runtime.exit(id, 0);
+    await node.wait(5_000);
+    runtime.faults.order("stopPodSandbox", { type: "delay", ms: 45_000 });
+    manifests.remove("once.yaml", "delete");
+    await node.wait(5_000);
+    await node.write("once", manifest("once", "restartPolicy: Never", 1));
+    node.facts.beginShutdown();
+    await node.wait(60_000);
+    expect(node.running()).toEqual([]);
+    expect(node.shown()).toEqual({ once: "NodeShutdown" });
+    node.facts.cancelShutdown();
+    await node.wait(20_000);
+    expect(node.running()).toEqual(["once"]);
   });
 
   test("is over with the next boot", async () => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
 import { NO_PULL_EDGE } from "../fakes/fake-pull-edge.ts";
 import type { Edges } from "../../src/edges.ts";
+import { Meter } from "../../src/lib/meter.ts";
 import type { NodeTruth } from "../../src/upstream/report/acknowledge.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
@@ -138,6 +139,7 @@ export class SimAgent {
         clock,
         random,
         log: createLogger({ clock, level: "debug", write: onLine }),
+        meter: new Meter(),
         files,
         mounts: options.mounts.edge(mortal, options.mayWrite),
         runHelper: () => Promise.reject(new Error("no file system of the simulation hangs")),
@@ -204,6 +206,8 @@ export class SimAgent {
   /** What it shows, without the pods that are not admitted and have no life yet. */
   shown(): ReturnType<Agent["facts"]["pods"]> {
     const refused = new Set(this.desired.notAdmitted.map(({ desired }) => desired.uid));
+    // Asked for at every moment of a history, in nearly all of which nothing is refused.
+    if (refused.size === 0) return this.facts.pods();
     for (const { desired } of this.pods()) refused.delete(desired.uid);
     return this.facts.pods().filter(({ pod }) => !refused.has(pod.metadata.uid));
   }
@@ -223,7 +227,7 @@ export class SimAgent {
 
   /** Everything that has a worker. */
   pods(): NodeTruth["pods"] {
-    return this.#agent.facts.truth().pods;
+    return this.#agent.facts.reportedPods();
   }
 
   isBeingRemoved(uid: string): boolean {

@@ -28,7 +28,7 @@ export class CommandHand {
   #count = 0;
   #heard = 0;
   /** The last one that may be obeyed, and only in its session, as it was sent. */
-  #last: string | undefined;
+  #last: { readonly id: string; readonly text: string } | undefined;
   /** Something stands where no command may. */
   #isRetained = false;
 
@@ -59,8 +59,9 @@ export class CommandHand {
       case "restart":
         return void this.restart(args);
       case "again":
-        if (this.#last !== undefined) broker.publish(COMMAND_TOPIC, this.#last, false);
-        return;
+        if (this.#last === undefined) return;
+        orders().again(this.#last.id);
+        return broker.publish(COMMAND_TOPIC, this.#last.text, false);
       case "retained": {
         const id = this.#nextId();
         orders().forbid(id, "it is retained");
@@ -98,7 +99,7 @@ export class CommandHand {
     const text = commandText({ id, verb: "restart", session, args, by: signers });
     broker.publish(COMMAND_TOPIC, text, false);
     // One that names no session may be obeyed whenever it comes, if nobody heard it before.
-    this.#last = session === undefined ? undefined : text;
+    this.#last = session === undefined ? undefined : { id, text };
     return id;
   }
 

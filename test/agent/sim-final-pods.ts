@@ -83,7 +83,7 @@ export function waits(world: SimWorld, spec: SimSpec): boolean {
 }
 
 /** The old pod of a name whose successor waits takes the room of this one. */
-function goesOnInItsWay(world: SimWorld, spec: SimSpec): boolean {
+export function goesOnInItsWay(world: SimWorld, spec: SimSpec): boolean {
   const { ledger } = world.judge;
   const waiting = [...world.desired().filter((one) => waits(world, one)), ...world.refused()];
   const old = (world.agent?.pods() ?? []).flatMap(({ desired }) => ledger.spec(desired.uid) ?? []);
@@ -99,9 +99,11 @@ export function lacksClaim(world: SimWorld, spec: SimSpec): boolean {
   return world.readerOf(spec) === "mqtt" && spec.volumes.some(isKept);
 }
 
-/** Names under which an old pod may run on, because the new one waits. */
+/** Names under which an old pod may run on, because the new one waits, if only for the room of another old pod. */
 function undecided(world: SimWorld): ReadonlySet<string> {
-  const waiting = world.desired().filter((spec) => waits(world, spec));
+  const waiting = world
+    .desired()
+    .filter((spec) => waits(world, spec) || goesOnInItsWay(world, spec));
   return new Set([...waiting, ...world.refused()].map(({ name }) => name));
 }
 

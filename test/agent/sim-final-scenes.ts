@@ -10,7 +10,7 @@ import { waits, wrongBooks, wrongPods } from "./sim-final-pods.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
 import { uidOf } from "./sim-ledger.ts";
-import { difference, instances, objectsInUse, readings, type Instance } from "./sim-instances.ts";
+import { moved, instances, objectsInUse, readings, uses, type Instance } from "./sim-instances.ts";
 import type { ObjectName } from "./sim-objects.ts";
 import { refsOf, requiredBy } from "./sim-rendering.ts";
 import { NAMES, type SimContainer, type SimSpec } from "./sim-specs.ts";
@@ -60,10 +60,11 @@ async function edits(
   const { clock } = world.machine;
   await asksForPatience(world);
   const before = instances(world);
-  const texts = readings(world);
+  const origin = world.truth.originOf(object, reader) ?? "file";
+  const texts = shownBefore(world, object, origin);
   const ended = world.judge.config.ended.length;
   const calls = world.machine.runtime.calls.length;
-  world.objects.edit(object, world.truth.originOf(object, reader) ?? "file");
+  world.objects.edit(object, origin);
   const follows = readings(world, (key, text) => texts.get(key) !== text);
   // Where exits show late, the worker may still be in a stop of what ended before.
   const { statusLagMs } = world.setup;
@@ -87,6 +88,26 @@ async function edits(
     if (made !== restarts) return `${key} is made ${made} times for ${restarts} restarts`;
   }
   return outOfTurn(world, world.judge.config.ended.slice(ended));
+}
+
+/**
+ * `web-2/a` → what it shows before an edit. A pod that was taken back shows what was good before; a document that edits what
+ * it uses is a new revision, which is tried, and brings every other object of the document too.
+ */
+function shownBefore(
+  world: SimWorld,
+  object: ObjectName,
+  origin: Reader,
+): ReadonlyMap<string, string | undefined> {
+  const now = instances(world);
+  const isTaken = (spec: SimSpec): boolean =>
+    world.rollouts.goesBack(spec.name) && world.readerOf(spec) === "mqtt" && uses(spec, object);
+  const shown = [...readings(world)].map(([key, text]) => {
+    const instance = now.get(key);
+    const isRead = origin === "mqtt" && instance !== undefined && isTaken(instance.spec);
+    return [key, isRead ? instance.read : text] as const;
+  });
+  return new Map(shown);
 }
 
 function isCreationOf({ uid }: SimSpec, { name }: SimContainer): (call: RecordedCall) => boolean {
@@ -130,8 +151,8 @@ async function spoils(
   const before = instances(world);
   world.objects.perform({ type: "SpoilObject", object, how: "field" });
   await clock.advance(QUIET_MS);
-  const moved = difference(before, instances(world));
-  if (moved !== undefined) return `${moved} restarts though an edit of ${object} was refused`;
+  const other = moved(world, before);
+  if (other !== undefined) return `${other} restarts though an edit of ${object} was refused`;
   const bad = await comesBack(world, object, before);
   if (bad !== undefined) return bad;
   await world.process.restart();
@@ -152,8 +173,8 @@ async function freezes(
   await clock.advance(QUIET_MS);
   world.objects.edit(object, "file");
   await clock.advance(QUIET_MS);
-  const moved = difference(before, instances(world));
-  if (moved !== undefined) return `${moved} restarts though ${object} is immutable`;
+  const other = moved(world, before);
+  if (other !== undefined) return `${other} restarts though ${object} is immutable`;
   const bad = await comesBack(world, object, before);
   if (bad !== undefined) return bad;
   await world.mend();
@@ -162,7 +183,7 @@ async function freezes(
 }
 
 /** Nothing stops for it. */
-async function withdraws(
+export async function withdraws(
   world: SimWorld,
   object: ObjectName,
   reader: Reader,
@@ -172,13 +193,15 @@ async function withdraws(
   // What is gone from a file may be there in the document.
   const isGone = (spec: SimSpec): boolean =>
     world.truth.content(object, world.readerOf(spec)) === undefined;
-  const before = instances(world, (spec) => requiredBy(spec, false).has(object) && isGone(spec));
+  // An update that has not proved itself may be taken back for it, to what was good.
+  const stays = (spec: SimSpec): boolean => isGone(spec) && !world.rollouts.isOpen(spec.name);
+  const before = instances(world, (spec) => requiredBy(spec, false).has(object) && stays(spec));
   await clock.advance(restartsMs(world));
-  const stopped = difference(before, instances(world));
+  const stopped = moved(world, before);
   if (stopped !== undefined) return `${stopped} was stopped because ${object} is gone`;
   again();
   await clock.advance(restartsMs(world));
-  const restarted = difference(before, instances(world));
+  const restarted = moved(world, before);
   if (restarted === undefined) return undefined;
   return `${restarted} restarts because ${object} came back as it was`;
 }
@@ -214,7 +237,7 @@ async function misses(
 }
 
 /** It restarts nothing and orphans nobody, also while the files do not tell what a lost copy said. */
-async function losesKey(world: SimWorld): Promise<string | undefined> {
+export async function losesKey(world: SimWorld): Promise<string | undefined> {
   // With the key the copies are lost to which updates were taken back: what runs goes on, but is no longer shown.
   if (NAMES.some((name) => world.rollouts.isOpen(name))) return undefined;
   const { clock } = world.machine;
@@ -223,11 +246,11 @@ async function losesKey(world: SimWorld): Promise<string | undefined> {
   await clock.advance(SHOWN_MS);
   await world.process.restart("key");
   await clock.advance(restartsMs(world));
-  const moved = difference(before, instances(world));
-  if (moved !== undefined) return `${moved} is not what it was before the key was lost`;
+  const other = moved(world, before);
+  if (other !== undefined) return `${other} is not what it was before the key was lost`;
   await world.mend();
   await clock.advance(restartsMs(world));
-  const late = difference(before, instances(world));
+  const late = moved(world, before);
   return late === undefined ? undefined : `${late} restarts when its Secret is found again`;
 }
 

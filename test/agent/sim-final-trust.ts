@@ -8,7 +8,7 @@ import { answersTo } from "./sim-commands.ts";
 import { restartsMs } from "./sim-final-scenes.ts";
 import { wrongBooks, wrongPods } from "./sim-final-pods.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
-import { difference, instances, type Instance } from "./sim-instances.ts";
+import { moved, instances, type Instance } from "./sim-instances.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import type { Forgery } from "./sim-steps.ts";
 import { ANSWERS } from "./sim-trust-hand.ts";
@@ -62,8 +62,8 @@ export async function playOrders(world: SimWorld): Promise<string | undefined> {
   await clock.advance(ANSWER_MS);
   const late = answersTo(world.machine.broker, order).at(-1)?.phase;
   if (late !== "expired") return `an order of another session is answered ${said(world, order)}`;
-  const moved = difference(after, instances(world));
-  if (moved !== undefined) return `${moved} is restarted for an order that is over`;
+  const other = moved(world, after);
+  if (other !== undefined) return `${other} is restarted for an order that is over`;
   return world.judge.violation;
 }
 
@@ -124,8 +124,8 @@ export async function playTrust(world: SimWorld): Promise<string | undefined> {
   const blind = await (dice.chance(0.5) ? hearsLate(world) : losesKeys(world, dice));
   if (blind !== undefined) return blind;
   await clock.advance(REPORT_MS);
-  const moved = difference(before, instances(world));
-  if (moved !== undefined) return `${moved} is not what it was before somebody forged a document`;
+  const other = moved(world, before);
+  if (other !== undefined) return `${other} is not what it was before somebody forged a document`;
   authority.publish(authority.wants);
   await clock.advance(READY_MS);
   const { agent } = world;

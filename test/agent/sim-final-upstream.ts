@@ -73,7 +73,14 @@ function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): st
   // One that waits for another is on its way for ever.
   if (shown.some(({ pendingUpdate }) => pendingUpdate !== undefined)) return undefined;
   if (world.desired().some((spec) => waits(world, spec))) return undefined;
-  const own = shown.filter(({ source }) => source === "mqtt:node");
+  // Under a name that a file has for itself it may be an old pod, which says nothing of the document.
+  const isOfDocument = (uid: string): boolean => {
+    const spec = world.setup.specs.get(uid);
+    return spec === undefined || world.readerOf(spec) === "mqtt";
+  };
+  const own = shown.filter(
+    ({ source, pod }) => source === "mqtt:node" && isOfDocument(pod.metadata.uid),
+  );
   const isWell = own.every(({ pod, status }) => {
     const spec = world.setup.specs.get(pod.metadata.uid);
     const apps = spec?.containers.filter(({ role }) => role === "app") ?? [];

@@ -17,10 +17,12 @@ import {
   wrongGarbage,
   wrongPods,
   wrongVolumes,
+  goesOnInItsWay,
 } from "./sim-final-pods.ts";
 import { wrongImages } from "./sim-judge-images.ts";
 import { playOrders, playTrust } from "./sim-final-trust.ts";
 import { playScene } from "./sim-final-scenes.ts";
+import { goesOff } from "./sim-final-shutdown.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
@@ -83,6 +85,7 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     (await playOrders(world)) ??
     (await playTrust(world)) ??
     (await startsBlind(world)) ??
+    (await goesOff(world)) ??
     (await lingers(world)) ??
     wrongForeigners(world) ??
     world.judge.violation
@@ -123,7 +126,7 @@ async function isNotReborn(world: SimWorld, agent: SimAgent): Promise<string | u
     const shown = agent.facts.pods().find(({ pod }) => pod.metadata.uid === spec.uid);
     return world.isOfFile(spec) && ["Succeeded", "Failed"].includes(shown?.status.phase ?? "");
   });
-  const [spec] = ended.filter((one) => !waits(world, one));
+  const [spec] = ended.filter((one) => !waits(world, one) && !goesOnInItsWay(world, one));
   if (spec === undefined) return undefined;
   world.judge.say(`${spec.key} is added again in calm`);
   const before = world.judge.livesOf(spec.uid);

@@ -49,11 +49,19 @@ export function readings(
 }
 
 /** The first of `before` that is not what runs now. */
-export function difference(
+function difference(
   before: ReadonlyMap<string, Instance>,
   now: ReadonlyMap<string, Instance>,
 ): string | undefined {
   return [...before].find(([key, { id }]) => now.get(key)?.id !== id)?.[0];
+}
+
+/** The first of `before` that is not what it was; the time of a pod on the node may end meanwhile. */
+export function moved(world: SimWorld, before: ReadonlyMap<string, Instance>): string | undefined {
+  const stay = [...before].filter(
+    ([, { spec }]) => world.agent?.failureOf(spec.uid)?.reason !== "DeadlineExceeded",
+  );
+  return difference(new Map(stay), instances(world));
 }
 
 /** What pods that run show or read. */
@@ -67,7 +75,8 @@ export function objectsInUse(world: SimWorld): readonly (readonly [ObjectName, R
   });
 }
 
-function uses({ volumes, containers }: SimSpec, object: ObjectName): boolean {
+/** In a volume or as a variable. */
+export function uses({ volumes, containers }: SimSpec, object: ObjectName): boolean {
   const shown = volumes.some(
     (volume) => volume.type === "content" && volume.shows.some((one) => one.object === object),
   );

@@ -29,6 +29,8 @@ export interface ConfigJudgeOptions {
   readonly mounts: SimMounts;
   /** Whether a pod of a document by this name may read again what was good before. */
   readonly goesBack: (name: SimName) => boolean;
+  /** The newest document has not reached the agent: its pods read what an older one has. */
+  readonly isBehind: () => boolean;
 }
 
 const UNCLEAR = "unclear";
@@ -137,11 +139,25 @@ export class ConfigJudge {
     const histories = this.#historiesOf(spec.uid, own.name);
     const seen = histories.filter((history) => history.includes(read));
     if (this.#options.goesBack(spec.name)) return true;
+    if (this.#options.isBehind() && this.#readers.get(spec.uid)?.has("mqtt") === true) return true;
     // Such as one object of today and another of yesterday: what came between them is somebody's edit.
     if (seen.length === 0) return true;
     if (histories.length > seen.length) return true;
-    return seen.some((history) =>
+    const hasChanged = seen.some((history) =>
       history.slice(history.indexOf(read)).some((later) => later !== read),
+    );
+    return hasChanged || this.#isStale(spec, own, read);
+  }
+
+  /** Whether an object says something else now, while another one of the container may be gone. */
+  #isStale(spec: SimSpec, own: SimContainer, read: string): boolean {
+    return READERS.some((reader) =>
+      [...refsOf(own.reads, spec.volumes)].some(([object, refs]) => {
+        const word = this.#options.truth.word(object, reader);
+        if (word === "Unclear" || word === "Absent") return false;
+        const text = readWith(refs, word);
+        return text !== undefined && !read.includes(`${object} ${text}`);
+      }),
     );
   }
 

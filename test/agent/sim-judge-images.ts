@@ -52,6 +52,13 @@ export class ImageJudge {
     return this.#own.has(name) && this.#ledger.runtime.images.has(name);
   }
 
+  /** What nothing needs and the agent may remove, if nothing was in its way so far. */
+  removable(): string | undefined {
+    const wasAway = this.#ledger.history.some((line) => line.includes(" Daemon "));
+    if (wasAway || this.#hasRefused() || !this.#haveSynced()) return undefined;
+    return OLD.find((name) => this.isLeft(name));
+  }
+
   #hasRefused(): boolean {
     return this.#ledger.history.some((line) => line.includes('"removeImage"'));
   }

@@ -23,6 +23,7 @@ interface Order extends ValidOrder {
   /** `uid/name` → the instance that was ended for it. */
   readonly ended: Map<string, string>;
   answered: boolean;
+  refused: boolean;
 }
 
 export class OrderJudge {
@@ -38,12 +39,25 @@ export class OrderJudge {
   /** It is sent now, and nothing is wrong with it. */
   expect(order: ValidOrder): void {
     const { process, now } = this.#ledger;
-    this.#orders.push({ ...order, process, at: now, ended: new Map(), answered: false });
+    this.#orders.push({
+      ...order,
+      process,
+      at: now,
+      ended: new Map(),
+      answered: false,
+      refused: false,
+    });
   }
 
   /** It is sent now, and `why` it must not be obeyed. */
   forbid(id: string, why: string): void {
     this.#forbidden.set(id, why);
+  }
+
+  /** It is sent again: what was refused before may be obeyed now. */
+  again(id: string): void {
+    const order = this.#orders.find((one) => one.id === id);
+    if (order?.refused === true) order.answered = false;
   }
 
   mayRestart(container: FakeContainer): boolean {
@@ -63,6 +77,7 @@ export class OrderJudge {
     // Answers may be told twice.
     if (order === undefined || order.answered) return;
     order.answered = true;
+    order.refused = phase !== "done";
     if (phase === "done") this.#mustBeDone(order, data as Done);
   }
 

@@ -2,6 +2,7 @@
 // node is short of what it would take, or before it may.
 
 import type { Monotonic } from "../../src/lib/clock.ts";
+import type { ImageJudge } from "./sim-judge-images.ts";
 import type { Ledger } from "./sim-ledger.ts";
 import type { Shortage } from "./sim-pressure.ts";
 
@@ -9,10 +10,13 @@ export interface PressureJudgeOptions {
   readonly ledger: Ledger;
   /** Whether documents of this world are signed. */
   readonly signed: () => boolean;
+  readonly images: Pick<ImageJudge, "removable">;
+  /** Whether images have a file system of their own. */
+  readonly ownImageFs: boolean;
 }
 
-/** The agent looks once a minute, and a start may be under way. */
-const NOTICED_MS = 80_000;
+/** The agent looks every ten seconds, and a start may be under way. */
+const NOTICED_MS = 30_000;
 /** A pod that has run for so long is known to whoever picks one. */
 const KNOWN_MS = 20_000;
 const BACKOFF_MS = 30_000;
@@ -22,6 +26,8 @@ export class PressureJudge {
   readonly #since = new Map<Shortage, Monotonic>();
   /** UID → when, and by which process. */
   readonly #evicted = new Map<string, { readonly at: Monotonic; readonly process: number }>();
+  /** Since when it answers what room its images have. */
+  #runtimeSince = 0;
   evictions = 0;
 
   constructor(options: PressureJudgeOptions) {
@@ -31,6 +37,10 @@ export class PressureJudge {
   onShortage(of: Shortage, short: boolean): void {
     if (!short) this.#since.delete(of);
     else if (!this.#since.has(of)) this.#since.set(of, this.#options.ledger.now);
+  }
+
+  onRuntimeStart(): void {
+    this.#runtimeSince = this.#options.ledger.now;
   }
 
   onCalm(): void {
@@ -46,6 +56,8 @@ export class PressureJudge {
     const key = ledger.key(uid);
     ledger.say(`  evicts ${key}`);
     if (this.#since.size === 0) ledger.accuse(`${key} is evicted although nothing is short`);
+    const image = this.#isForImages() ? this.#options.images.removable() : undefined;
+    if (image !== undefined) ledger.accuse(`${key} is evicted before ${image} is removed`);
     if (this.#isUnsigned(uid)) return;
     const before = ledger.agent
       ?.pods()
@@ -53,6 +65,12 @@ export class PressureJudge {
       .find((other) => other !== uid && this.#isUnsigned(other) && this.#couldGo(other));
     if (before !== undefined)
       ledger.accuse(`${key} is evicted before ${ledger.key(before)} of an unsigned document`);
+  }
+
+  /** Only the file system on which the images are is short. */
+  #isForImages(): boolean {
+    const { ownImageFs } = this.#options;
+    return this.#since.size === 1 && this.#since.has(ownImageFs ? "images" : "disk");
   }
 
   /** The database is gone, and with it which pods wait. */
@@ -76,7 +94,8 @@ export class PressureJudge {
     const isBestEffort = (spec.cpu ?? 0) === 0;
     for (const [of, since] of this.#since) {
       if (of === "memory" && !isBestEffort) continue;
-      const seenSince = Math.max(since, ledger.processSince);
+      const answers = of === "images" ? this.#runtimeSince : 0;
+      const seenSince = Math.max(since, ledger.processSince, answers);
       if (ledger.now - seenSince > NOTICED_MS)
         ledger.accuse(`${spec.key} begins while ${of} is short`);
     }

@@ -30,12 +30,14 @@ export class RoomJudge {
     const isOfFile = !isLeft && ledger.ownSources(uid).every((source) => source === "file");
     const waits = (one: SimSpec): boolean =>
       !ledger.containersOf(one.uid).some((container) => ledger.isAlive(container));
+    const lingers = view.pods.some((pod) => pod.uid === uid && pod.lingers === true);
     const cause = view.pods
       .flatMap((pod) => {
         const one = ledger.spec(pod.uid);
-        return one === undefined ? [] : [{ spec: one, isOfFile: pod.source === "file" }];
+        const isOther = one !== undefined && pod.lingers !== true;
+        return isOther ? [{ spec: one, isOfFile: pod.source === "file", lingers: false }] : [];
       })
-      .filter((one) => comesFirst(one, { spec, isOfFile }))
+      .filter((one) => comesFirst(one, { spec, isOfFile, lingers }))
       .find((one) => !fitTogether(one.spec, spec) && waits(one.spec));
     if (cause === undefined) ledger.accuse(`${spec.key} makes room, and no pod before it needs it`);
   }

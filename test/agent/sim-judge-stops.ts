@@ -16,6 +16,8 @@ export interface StopJudgeOptions {
   readonly probes: ProbeBook;
   readonly config: ConfigJudge;
   readonly orders: OrderJudge;
+  /** For so long after an exit it cannot be known. */
+  readonly unseenMs: number;
   /** Its end was ordered for a good reason. */
   readonly onCause: (container: FakeContainer) => void;
   /** The reason may be what it has read. */
@@ -238,11 +240,18 @@ export class StopJudge {
       if ((this.#ledger.startedAt.get(other.id) ?? 0) > reason.since) return false;
       return theirs.role !== "sidecar" || spec.containers.indexOf(theirs) > position;
     });
-    // It may have been about to read something new.
-    const isRead =
-      this.#removedAt.get(spec.uid) === now && this.#options.config.mayRestart(container);
-    if (served !== undefined && !isRead)
+    if (served !== undefined && !this.#restartsAlone(container, spec, reason))
       accuse(`${name} is stopped before ${this.#ledger.nameOf(served)}`);
+  }
+
+  /** It was about to read something new, or was ordered to restart, when the end of its pod came or could not be known yet. */
+  #restartsAlone(container: FakeContainer, { uid }: SimSpec, { since }: Reason): boolean {
+    const { config, orders, unseenMs } = this.#options;
+    const ledger = this.#ledger;
+    if (this.#removedAt.get(uid) === ledger.now) return config.mayRestart(container);
+    if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
+    const isUnseen = ledger.now - since <= unseenMs;
+    return isUnseen && (config.mayRestart(container) || orders.mayRestart(container));
   }
 
   #bound(container: FakeContainer) {

@@ -128,7 +128,7 @@ export class TurnJudge {
     const ledger = this.#ledger;
     const spec = ledger.spec(uid);
     ledger.say(`  ${call} ${ledger.key(uid)}`);
-    if (spec === undefined) ledger.accuse(`${call} for a pod that nobody has written: ${uid}`);
+    if (spec === undefined) ledger.accuse(`${call} for a pod that no source declares: ${uid}`);
     if (ledger.isLeaving(uid)) ledger.accuse(`${call} for ${spec?.key}, whose removal was ordered`);
     if (ledger.hasFailed(uid)) ledger.accuse(`${call} for ${spec?.key}, which has failed`);
     return spec;

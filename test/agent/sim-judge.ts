@@ -18,6 +18,7 @@ import { ProbeBook } from "./sim-judge-probes.ts";
 import { PressureJudge } from "./sim-judge-pressure.ts";
 import type { SimName } from "./sim-specs.ts";
 import { RoomJudge } from "./sim-judge-room.ts";
+import { ShutdownJudge } from "./sim-shutdown.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
 import { TurnJudge } from "./sim-judge-turns.ts";
@@ -33,10 +34,16 @@ export interface JudgeOptions extends LedgerOptions {
   readonly mounts: SimMounts;
   /** Whether documents of this world are signed. */
   readonly signed: () => boolean;
+  /** Whether images have a file system of their own. */
+  readonly ownImageFs: boolean;
+  /** For so long after an exit it cannot be known. */
+  readonly unseenMs: number;
   /** UIDs that would run if every source had spoken. */
   readonly wanted: () => ReadonlySet<string>;
   /** Whether a pod of a document by this name may read again what was good before. */
   readonly goesBack: (name: SimName) => boolean;
+  /** The newest document has not reached the agent. */
+  readonly isBehind: () => boolean;
   /** Another life of this pod begins, or ends. */
   readonly onNewLife: (uid: string) => void;
 }
@@ -61,6 +68,7 @@ export class SimJudge {
   readonly config: ConfigJudge;
   readonly orders: OrderJudge;
   readonly images: ImageJudge;
+  readonly shutdown: ShutdownJudge;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -72,12 +80,14 @@ export class SimJudge {
     this.orders = new OrderJudge(this.ledger);
     this.images = new ImageJudge(this.ledger);
     this.#room = new RoomJudge(this.ledger);
-    this.pressure = new PressureJudge({ ...options, ledger: this.ledger });
+    this.shutdown = new ShutdownJudge(this.ledger);
+    this.pressure = new PressureJudge({ ...options, ledger: this.ledger, images: this.images });
     this.#stops = new StopJudge({
       ledger: this.ledger,
       probes: this.#probes,
       config: this.config,
       orders: this.orders,
+      unseenMs: options.unseenMs,
       onCause: (container) => this.#starts.onCause(container),
       onConfigStop: (container) => this.#starts.onConfigStop(container),
       onOrder: (container) => this.#starts.onOrder(container),
@@ -133,11 +143,14 @@ export class SimJudge {
   /** The rows are gone with their database. */
   onLostDatabase(): void {
     this.#room.onLostDatabase();
+    // What was begun of their removals is done all the same, and nobody settles it.
+    for (const uid of this.ledger.leaving) this.#options.onNewLife(uid);
     this.ledger.leaving.clear();
     this.ledger.evicted.clear();
     this.pressure.onLostDatabase();
     this.#turns.onLostDatabase();
     this.images.onLostDatabase();
+    this.shutdown.onUnstored();
   }
 
   /** How often the pod's end was ordered, and how often anything of it has started. */
@@ -186,6 +199,10 @@ export class SimJudge {
       this.ledger.leaving.add(uid);
       if (why === "Evicted") {
         this.ledger.evicted.add(uid);
+        continue;
+      }
+      if (why === "Shutdown") {
+        this.shutdown.onStop(uid);
         continue;
       }
       if (why === "Preempted") {
@@ -277,6 +294,7 @@ export class SimJudge {
     if (uid === undefined) return;
     this.#starts.onAskSandbox(uid);
     this.pressure.onAskSandbox(uid);
+    this.shutdown.onAskSandbox(uid);
     this.#turns.onAskSandbox(uid);
   }
 

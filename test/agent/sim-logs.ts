@@ -81,9 +81,13 @@ export class SimLogs implements Disposable {
     if (writer === undefined) return;
     try {
       const writeLate = this.#files.reopenLate(id);
-      if (this.#isCalm) return writeLate("");
+      if (this.#isCalm) return void writeLate("");
       const line = this.#lines(writer, 1);
-      this.#options.clock.after(LATE_MS, () => writeLate(line));
+      this.#options.clock.after(LATE_MS, () => {
+        if (writeLate(line) || !this.#options.runtime().isAlive(id)) return;
+        if (existsSync(dirname(writer.path)))
+          this.wrong ??= `${id} writes its last line to a log that was removed too early`;
+      });
     } catch (error) {
       throw refused("ReopenContainerLog", error instanceof Error ? error.message : "no log");
     }

@@ -59,12 +59,15 @@ export class SimMachine implements Disposable {
   clockSynchronised = true;
   #imagesThere = true;
   readonly #hasClaimDisk: boolean;
+  readonly #ownImageFs: boolean;
 
   constructor({ seed = 0, setup, program, exec, onCall, onEvent }: MachineOptions) {
     const { clock } = this;
     const logs = setup.logs ? new SimLogs({ seed, clock, runtime: () => this.runtime }) : undefined;
     this.logFiles = logs;
     this.#hasClaimDisk = setup.claimDisk;
+    this.#ownImageFs = setup.ownImageFs;
+    endShortages(this.readings, this.#ownImageFs);
     this.bringClaims(true);
     writeFileSync(join(this.root, "resolv.conf"), "nameserver 192.0.2.53\n");
     const pullable = (): readonly string[] => (this.#imagesThere ? [IMAGE, LATER] : [IMAGE]);
@@ -151,7 +154,7 @@ export class SimMachine implements Disposable {
     this.bringImages(true);
     runtime.start();
     manifests.hints = { mode: "precise", lagMs: 0 };
-    endShortages(this.readings);
+    endShortages(this.readings, this.#ownImageFs);
   }
 
   reboot(): void {

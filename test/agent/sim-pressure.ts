@@ -1,17 +1,21 @@
 // What a simulated machine may run short of, and the dice that throw when it does.
 
-import type { FakeReadings } from "../fakes/fake-readings.ts";
+import { GIB, type FakeReadings } from "../fakes/fake-readings.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import { throwPause } from "./sim-dice.ts";
+import { imageFsDiceOf } from "./sim-specs.ts";
 import type { SimAct, SimStep } from "./sim-steps.ts";
 
-export type Shortage = "memory" | "disk" | "pids";
-const SHORTAGES: readonly Shortage[] = ["memory", "disk", "pids"];
+/** `images`: the file system of images, where they have one of their own. */
+export type Shortage = "memory" | "disk" | "pids" | "images";
+const SHORTAGES = ["memory", "disk", "pids"] as const;
+/** As the runtime names it. */
+const IMAGES = "/var/lib/containerd";
 
 const MIB = 1024 ** 2;
 /** Shares of what there is, or MiB. */
-const SHORT = { memory: 50 * MIB, disk: 0.01, pids: 10 };
-const PLENTY = { memory: 3_000 * MIB, disk: 0.75, pids: 32_000 };
+const SHORT = { memory: 50 * MIB, disk: 0.01, pids: 10, images: 0.02 };
+const PLENTY = { memory: 3_000 * MIB, disk: 0.75, pids: 32_000, images: 0.75 };
 /** What the agent's configuration has to say of process ids, for which there is no default. */
 export const PIDS_THRESHOLD = "100";
 
@@ -19,19 +23,37 @@ export function setShortage(readings: FakeReadings, of: Shortage, short: boolean
   const left = (short ? SHORT : PLENTY)[of];
   if (of === "memory") readings.memoryRoom = { ...readings.memoryRoom, available: left };
   else if (of === "pids") readings.pidRoom = { ...readings.pidRoom, available: left };
+  else if (of === "images") setImageRoom(readings, left);
   else {
     const { capacity } = readings.disk.bytes;
     readings.disk = { ...readings.disk, bytes: { capacity, available: capacity * left } };
   }
 }
 
-export function endShortages(readings: FakeReadings): void {
-  for (const of of SHORTAGES) setShortage(readings, of, false);
+/** `share` of it is left. */
+function setImageRoom(readings: FakeReadings, share: number): void {
+  const capacity = 64 * GIB;
+  readings.others.set(IMAGES, {
+    device: "images",
+    bytes: { capacity, available: capacity * share },
+    inodes: { capacity: 4_000_000, available: 3_900_000 },
+  });
 }
 
-/** In which worlds something runs short. */
-export function hasPressure(seed: number): boolean {
-  return seed % 10 === 3 || seed % 10 === 8;
+export function endShortages(readings: FakeReadings, ownImageFs: boolean): void {
+  for (const of of SHORTAGES) setShortage(readings, of, false);
+  if (ownImageFs) setShortage(readings, "images", false);
+}
+
+/** Images that have a file system of their own: then it is often that one which is short. */
+export function withOwnImageFs(steps: readonly SimStep[], seed: number): readonly SimStep[] {
+  const dice = imageFsDiceOf(seed);
+  dice.next();
+  const moved = new Set<Shortage>(dice.chance(0.8) ? ["disk"] : []);
+  if (dice.chance(0.5)) moved.add("pids");
+  return steps.map((step) =>
+    step.type === "Pressure" && moved.has(step.of) ? { ...step, of: "images" } : step,
+  );
 }
 
 /** Weaves shortages into the steps of a seed; most end before the world calms down. */

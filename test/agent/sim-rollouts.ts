@@ -6,7 +6,7 @@ import type { Ack } from "../../src/protocol/reported-state.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
-import type { SimName, SimSpec } from "./sim-specs.ts";
+import { NAMES, type SimName, type SimSpec } from "./sim-specs.ts";
 
 export type SimPolicy = Pick<
   UpdatePolicy,
@@ -15,6 +15,7 @@ export type SimPolicy = Pick<
 
 export interface SimRolloutsOptions {
   readonly specs: ReadonlyMap<string, SimSpec>;
+  readonly policy: () => SimPolicy;
   readonly agent: () => SimAgent | undefined;
   /** As the newest good document has it. */
   readonly wanted: (name: SimName) => SimSpec | undefined;
@@ -62,10 +63,20 @@ export class SimRollouts {
     return this.#published.get(name)?.has(spec.uid) === true && this.isOpen(name) ? spec : wanted;
   }
 
-  /** What it read failed, or it lingers: it reads again what was good. */
+  /** What it read failed, or another pod of an atomic document, or it lingers: it reads again what was good. */
   goesBack(name: SimName): boolean {
-    const { good, bad = [] } = this.state(name) ?? {};
-    return bad.length > 0 || (good !== undefined && this.#options.wanted(name) === undefined);
+    const failed = this.#options.policy().atomic ? NAMES : [name];
+    return failed.some((one) => this.#hasFailed(one)) || this.lingers(name);
+  }
+
+  #hasFailed(name: SimName): boolean {
+    const { bad = [], trial } = this.state(name) ?? {};
+    return bad.length > 0 || trial?.failed !== undefined;
+  }
+
+  /** The document does not list it any more. */
+  lingers(name: SimName): boolean {
+    return this.state(name)?.good !== undefined && this.#options.wanted(name) === undefined;
   }
 
   /** What failed was taken back to a pod that has ended well, and does not run twice. */
@@ -98,7 +109,8 @@ export class SimRollouts {
     for (const name of names) {
       const { trial, good } = this.state(name) ?? {};
       if (onFailure !== "rollback" || good === undefined) continue;
-      if (trial?.failed !== undefined) return `${name} has failed and was not taken back`;
+      if (trial?.failed !== undefined && this.#isReadable(name))
+        return `${name} has failed and was not taken back`;
     }
     const listed = names.filter((name) => this.#options.wanted(name) !== undefined);
     const isSettled = listed.every((name) => {
@@ -110,14 +122,20 @@ export class SimRollouts {
     return left === undefined ? undefined : `${left} lingers although all the others have come`;
   }
 
+  /** A copy that nobody can read any more, such as after the loss of its key, is no way back. */
+  #isReadable(name: SimName): boolean {
+    const copy = this.#options.agent()?.store.rollouts.copy({
+      source: "mqtt:node",
+      name: `default/${name}`,
+    });
+    return copy?.type !== "Lost";
+  }
+
   /** An acknowledgement that something was taken back. */
   wrongRollback(ack: Ack, names: readonly SimName[]): string | undefined {
     const back = names.filter((name) => this.effective(name) !== this.#options.wanted(name));
     // For the failure of one, pods of an atomic document keep the content that they have read.
-    const failed = names.filter((name) => {
-      const { bad = [], trial } = this.state(name) ?? {};
-      return bad.length > 0 || trial?.failed !== undefined;
-    });
+    const failed = names.filter((name) => this.#hasFailed(name));
     if (back.length === 0 && failed.length === 0) return "nothing was taken back, and 424 is said";
     if (ack.lastGood === undefined) return "what was taken back names no generation";
     return undefined;

@@ -12,12 +12,18 @@ export function fitTogether(one: SimSpec, other: SimSpec): boolean {
   return !sharePort(one, other) && (one.cpu ?? 0) + (other.cpu ?? 0) <= NODE_CPUS;
 }
 
+/** A pod that asks for a place on the node. */
+export interface Asking {
+  readonly spec: SimSpec;
+  readonly isOfFile: boolean;
+  /** Its document does not list it any more; absent = no. */
+  readonly lingers?: boolean;
+}
+
 /** Whether the pod comes before the other, beside which it does not fit: files first, of them what is critical. */
-export function comesFirst(
-  one: { readonly isOfFile: boolean; readonly spec: SimSpec },
-  other: { readonly isOfFile: boolean; readonly spec: SimSpec },
-): boolean {
+export function comesFirst(one: Asking, other: Asking): boolean {
   if (one.isOfFile !== other.isOfFile) return one.isOfFile;
+  if (one.lingers !== other.lingers) return other.lingers === true;
   return one.spec.critical === true && other.spec.critical !== true;
 }
 

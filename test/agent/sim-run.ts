@@ -7,8 +7,9 @@ import { withObjects } from "./sim-object-dice.ts";
 import { withImageDisk } from "./sim-images.ts";
 import { verdict } from "./sim-final.ts";
 import { isDeath } from "./sim-mortal.ts";
-import { hasPressure, withPressure } from "./sim-pressure.ts";
-import { hasImageDisk, hasObjects, throwSetup } from "./sim-specs.ts";
+import { withOwnImageFs, withPressure } from "./sim-pressure.ts";
+import { hasShutdown, withShutdown } from "./sim-shutdown.ts";
+import { hasImageDisk, hasObjects, hasOwnImageFs, hasPressure, throwSetup } from "./sim-specs.ts";
 import type { SimStep } from "./sim-steps.ts";
 import { throwTrust, withTrust } from "./sim-trust-dice.ts";
 import { SimWorld } from "./sim-world.ts";
@@ -26,7 +27,8 @@ export interface SimOutcome {
 
 export function stepsOf(seed: number): readonly SimStep[] {
   const steps = podSteps(seed);
-  return hasImageDisk(seed) ? withImageDisk(steps, seed) : steps;
+  const all = hasImageDisk(seed) ? withImageDisk(steps, seed) : steps;
+  return hasShutdown(seed) ? withShutdown(all, seed) : all;
 }
 
 function podSteps(seed: number): readonly SimStep[] {
@@ -36,7 +38,9 @@ function podSteps(seed: number): readonly SimStep[] {
   const hasMore = trust.signed || trust.commands;
   const trusts = hasMore && throwSetup(seed).protocolVersion !== undefined;
   const woven = trusts ? withTrust(all, trust, new Mulberry32(seed ^ 0x7a0d1)) : all;
-  return hasPressure(seed) ? withPressure(woven, new Mulberry32(seed ^ 0x9e55)) : woven;
+  if (!hasPressure(seed)) return woven;
+  const short = withPressure(woven, new Mulberry32(seed ^ 0x9e55));
+  return hasOwnImageFs(seed) ? withOwnImageFs(short, seed) : short;
 }
 
 export async function simulate(

@@ -55,7 +55,9 @@ export function troubleRuntime(act: RuntimeTrouble, machine: SimMachine, judge: 
     case "Images":
       return machine.bringImages(act.there);
     case "Daemon":
-      return act.up ? runtime.start() : runtime.stop();
+      if (!act.up) return runtime.stop();
+      judge.pressure.onRuntimeStart();
+      return runtime.start();
     case "ImageDisk":
       return machine.imageDisk.fill(act.percent);
   }

@@ -93,6 +93,8 @@ export interface SimSetup {
   readonly claimDisk: boolean;
   /** The disk of images fills up, and the agent has brought images before. */
   readonly imageDisk: boolean;
+  /** Images have a file system of their own. */
+  readonly ownImageFs: boolean;
   /** Pulls are slow, break off or stall. */
   readonly badLine: boolean;
   /** In which file each object stands; empty = nobody reads any. */
@@ -138,6 +140,7 @@ export function throwSetup(seed: number): SimSetup {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
     claimDisk: hasObjects && objectDice.chance(0.3),
     imageDisk: hasImageDisk(seed),
+    ownImageFs: hasOwnImageFs(seed),
     badLine: hasBadLine(seed),
     homes: new Map(hasObjects ? OBJECTS.map(({ name }) => [name, throwHome(objectDice)]) : []),
     latencyMs: { ...latencyMs, pullImage },
@@ -234,6 +237,20 @@ export const IMAGE_STREAM = 0x1ba6e;
 /** Whether the disk of images fills up in the world of this seed. */
 export function hasImageDisk(seed: number): boolean {
   return new Mulberry32(seed ^ IMAGE_STREAM).chance(0.4);
+}
+
+/** In which worlds something runs short. */
+export function hasPressure(seed: number): boolean {
+  return seed % 10 === 3 || seed % 10 === 8;
+}
+
+/** Whether images have a file system of their own in the world of this seed. */
+export function hasOwnImageFs(seed: number): boolean {
+  return hasPressure(seed) && imageFsDiceOf(seed).chance(0.5);
+}
+
+export function imageFsDiceOf(seed: number): Mulberry32 {
+  return new Mulberry32(seed ^ 0xa093);
 }
 
 /** Whether anything happens to ConfigMaps and Secrets in the world of this seed. */

@@ -156,6 +156,8 @@ export type SimAct =
   | { readonly type: "ClaimDisk"; readonly there: boolean }
   | { readonly type: "Wall"; readonly to: "1970" | "later" | "earlier" }
   | { readonly type: "Reboot" }
+  /** `agent shutdown`, or that it is taken back. */
+  | { readonly type: "Shutdown"; readonly begin: boolean }
   /** kill -9, at once or before the n-th thing the agent does or hears from now on. */
   | { readonly type: "Kill"; readonly acts: number }
   /** SIGTERM. */

@@ -98,6 +98,7 @@ export class SimWorld implements Disposable {
       this.rollouts.onPublished([...wants.values()].map(({ spec }) => spec));
     this.rollouts = new SimRollouts({
       specs,
+      policy: () => this.policy,
       agent: () => this.agent,
       wanted: (name) => (hasBroker ? authority.wants.get(name)?.spec : undefined),
     });
@@ -113,7 +114,13 @@ export class SimWorld implements Disposable {
       agent: () => this.agent,
       wanted: () => this.#certain(),
       signed: () => trusts?.signed === true,
+      ownImageFs: this.setup.ownImageFs,
+      unseenMs: unseenMs(this.setup),
       goesBack: (name) => this.rollouts.goesBack(name),
+      isBehind: () => {
+        const accepted = this.agent?.store.documents.get("mqtt:node")?.generation ?? 0;
+        return hasBroker && accepted !== authority.generation;
+      },
       onNewLife: (uid) => this.reports.onNewLife(uid),
     });
     this.objects = new ObjectHand({
@@ -187,7 +194,10 @@ export class SimWorld implements Disposable {
     const asked = this.#asked();
     const [one, other] = asked.map((spec) => this.#taking(spec));
     if (one === undefined || other === undefined || fitTogether(one, other)) return [];
-    const wants = asked.map((spec) => ({ spec, isOfFile: this.readerOf(spec) === "file" }));
+    const wants = asked.map((spec) => {
+      const isOfFile = this.readerOf(spec) === "file";
+      return { spec, isOfFile, lingers: !isOfFile && this.rollouts.lingers(spec.name) };
+    });
     const first = wants.find((want) => wants.every((one) => one === want || comesFirst(want, one)));
     // One that waits for the other makes no room for itself.
     if (first !== undefined && first.spec.dependsOn === undefined)
@@ -254,6 +264,7 @@ export class SimWorld implements Disposable {
     // A muted stream comes to light only with the next one.
     runtime.events.end();
     await clock.advance(25_000);
+    this.judge.shutdown.calm();
     await this.mend();
     this.trust?.calm();
     this.commands?.calm();
@@ -358,6 +369,8 @@ export class SimWorld implements Disposable {
         return this.judge.onReboot(this.machine.bootedAt);
       case "Kill":
         return this.process.kill(act.acts);
+      case "Shutdown":
+        return this.judge.shutdown.perform(act.begin);
       case "Stop":
         return this.process.stop();
       case "Start":
@@ -425,4 +438,9 @@ export class SimWorld implements Disposable {
     );
     return new Set(clear.map(({ uid }) => uid));
   }
+}
+
+/** The event of an exit comes late, and where it does not say how it ended, so does that. */
+function unseenMs({ eventLagMs, tellsExits, statusLagMs }: SimSetup): number {
+  return eventLagMs + (tellsExits ? 0 : statusLagMs);
 }

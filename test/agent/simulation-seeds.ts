@@ -2,7 +2,7 @@
 // `mutations.ts` keeps the bugs, `bun test/agent/mutate.ts NAME --first SEED --seeds 1` puts one back.
 
 export const FOUND: readonly { readonly seed: number; readonly mutation: string }[] = [
-  { seed: 103, mutation: "a full disk crashes the publisher" },
+  { seed: 0, mutation: "a full disk crashes the publisher" },
   { seed: 235, mutation: "messages that a full disk rejects stay in flight" },
   { seed: 417, mutation: "a container that never started counts as a restart" },
   { seed: 1120, mutation: "the loss of a sandbox is not persisted" },
@@ -10,5 +10,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 179, mutation: "a dependency that ran before the reboot counts as running" },
   { seed: 102, mutation: "a TrustBundle that arrives before the root keys is dropped" },
   { seed: 121, mutation: "a withdrawn command is performed" },
-  { seed: 806, mutation: "a log that was rotated just now is cut" },
+  {
+    seed: 320_018,
+    mutation: "a pod that waits for its volumes starts although it is refused by now",
+  },
+  { seed: 322_111, mutation: "a good revision of a signed document counts as unsigned" },
+  { seed: 93, mutation: "a log that was rotated just now is cut" },
 ];

@@ -121,5 +121,5 @@ if (only === undefined && minutes === undefined && first === 0) {
       expect(one.history).toEqual(other.history);
       expect(one.history.length).toBeGreaterThan(20);
     }
-  });
+  }, 60_000);
 }

@@ -27,6 +27,7 @@ import { fakeCompress } from "../fakes/fake-compress.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { IMAGE } from "./pod-world.ts";
 import { sha256 } from "./sim-manifest.ts";
+import { totalChanges } from "../fakes/in-the-store.ts";
 import { Mortal } from "./sim-mortal.ts";
 import { SimMounts } from "./sim-mounts.ts";
 import { ClockFloor } from "../../src/lib/clock.ts";
@@ -40,6 +41,7 @@ export interface BenchOptions {
   readonly profile?: "normal" | "metered";
   readonly latencyMs?: FakeRuntimeOptions["latencyMs"];
   readonly edges?: Partial<Edges>;
+  readonly config?: Partial<AgentConfig>;
 }
 
 const NODE = "pi-1";
@@ -49,6 +51,8 @@ export class UpstreamBench implements Disposable {
   readonly broker: FakeBroker;
   readonly root = mkdtempSync("/tmp/agent-upstream-");
   readonly lines: string[] = [];
+  /** What the agent has changed on its disk, its database aside: `writeAtomic <path>`, … */
+  readonly changes: string[] = [];
   readonly runtime: FakeRuntime;
   /** Of its containers, as the runtime holds them open. */
   readonly logs = new FakeLogs();
@@ -80,7 +84,7 @@ export class UpstreamBench implements Disposable {
     this.probes = new FakeProbeEdge(clock);
     mkdirSync(join(root, "manifests"));
     writeFileSync(join(root, "resolv.conf"), "nameserver 192.0.2.53\n");
-    const files = stillFiles();
+    const files = stillFiles(this.changes);
     this.#store = Store.open({
       stateDir: join(root, "state"),
       files,
@@ -101,6 +105,11 @@ export class UpstreamBench implements Disposable {
 
   get facts(): Agent["facts"] {
     return this.#agent.facts;
+  }
+
+  /** Rows that the agent has changed in its database since its start. */
+  get rowsChanged(): number {
+    return totalChanges(this.#store.database);
   }
 
   start(): void {
@@ -207,6 +216,7 @@ export class UpstreamBench implements Disposable {
       claimRoot: join(root, "claims"),
       cgroupDriver: "cgroupfs",
       ...(isMetered ? { nodeStatusReportFrequencyMs } : {}),
+      ...this.#options.config,
     };
   }
 
@@ -218,10 +228,48 @@ export class UpstreamBench implements Disposable {
   }
 }
 
-/** The real ones, below the bench's own directory; nobody hints at changes, and the machine beneath says nothing. */
-function stillFiles(): Files {
+/** The real ones, below the bench's own directory, with a list of changes; no hints come of what changes. */
+function stillFiles(changes: string[]): Files {
+  const real = realFiles();
+  const note = (change: string, path: string): void => void changes.push(`${change} ${path}`);
   return {
-    ...realFiles(),
+    ...real,
+    writeAtomic: (path, data, mode) => {
+      note("writeAtomic", path);
+      real.writeAtomic(path, data, mode);
+    },
+    writeLazily: (path, data, mode) => {
+      note("writeLazily", path);
+      real.writeLazily(path, data, mode);
+    },
+    rename: (from, to) => {
+      note("rename", from);
+      real.rename(from, to);
+    },
+    remove: (path) => {
+      note("remove", path);
+      real.remove(path);
+    },
+    removeTree: (path) => {
+      note("removeTree", path);
+      real.removeTree(path);
+    },
+    createFile: (path, mode) => {
+      note("createFile", path);
+      real.createFile(path, mode);
+    },
+    createDirectory: (path, mode) => {
+      note("createDirectory", path);
+      real.createDirectory(path, mode);
+    },
+    makeDirectory: (path, mode) => {
+      note("makeDirectory", path);
+      real.makeDirectory(path, mode);
+    },
+    makeLink: (path, target) => {
+      note("makeLink", path);
+      real.makeLink(path, target);
+    },
     watch: () => ({ poll: () => undefined, [Symbol.dispose]: () => undefined }),
   };
 }

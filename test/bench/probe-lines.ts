@@ -1,6 +1,6 @@
 // The lines of probes: from the manifest to Ready, and what a hundred probes a second cost.
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import { eventually } from "../harness/eventually.ts";
 import type { AgentSide } from "./agent-side.ts";
 import { COMMAND } from "./bare-calls.ts";

@@ -27,6 +27,12 @@ export function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
+/** Milliseconds that the main thread was ready to run and had no processor: how busy the machine was beside it. */
+export function waitMsOf(pid: number): number {
+  const [, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
+  return Number(waited) / 1e6;
+}
+
 export interface Writes {
   /** Bytes that the process caused to be written to block devices. */
   readonly toDisk: number;

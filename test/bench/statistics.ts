@@ -27,6 +27,15 @@ export function median(values: readonly number[]): number {
   return spread(values).median;
 }
 
+/** Of a row in any order; NaN of an empty one. */
+export function quantileOf(values: readonly number[], part: number): number {
+  if (values.length === 0) return Number.NaN;
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    part,
+  );
+}
+
 /** Linear between the two neighbours. */
 function quantile(sorted: readonly number[], part: number): number {
   const place = (sorted.length - 1) * part;

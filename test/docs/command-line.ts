@@ -2,15 +2,20 @@
 
 import { EXIT_CODES } from "../../src/cli/exit-codes.ts";
 import { FLEET_VERB } from "../../src/cli/program.ts";
-import { type Flag, type Flags, PROGRAM_FLAGS } from "../../src/cli/flags.ts";
+import { flagMeaning, sentence } from "../../src/cli/man/flag-meaning.ts";
+import { type Flags, PROGRAM_FLAGS } from "../../src/cli/flags.ts";
 import type { Verb } from "../../src/cli/define-verb.ts";
 import { VERBS } from "../../src/cli/verbs.ts";
 import { fleetVerbs } from "../../src/fleet/fleet-verbs.ts";
 import { FakeTerminal } from "../component/cli/fake-terminal.ts";
 import { code, page, table } from "./markdown.ts";
 
+/** With those of `agent fleet`. */
+export function allVerbs(): readonly Verb[] {
+  return [...VERBS, { ...FLEET_VERB, ...fleetVerbs(new FakeTerminal()) }];
+}
+
 export function commandLinePage(): string {
-  const fleet: Verb = { ...FLEET_VERB, ...fleetVerbs(new FakeTerminal()) };
   return page("Command line", [
     "`agent help`, `agent VERB --help` and `agent help VERB` show the same.",
     "",
@@ -24,7 +29,7 @@ export function commandLinePage(): string {
       ["Code", "Meaning"],
       Object.entries(EXIT_CODES).map(([exit, about]) => [exit, about]),
     ),
-    ...[...VERBS, fleet].flatMap((verb) => verbPart(verb, ["agent"])),
+    ...allVerbs().flatMap((verb) => verbPart(verb, ["agent"])),
   ]);
 }
 
@@ -51,27 +56,7 @@ function flagTable(flags: Flags): readonly string[] {
     ["Flag", "Meaning"],
     Object.entries(flags).map(([usage, flag]) => [
       code(usage),
-      flagMeaning(typeof flag === "string" ? { description: flag } : flag),
+      flagMeaning(typeof flag === "string" ? { description: flag } : flag, code),
     ]),
   );
-}
-
-function flagMeaning({ description, choices, isRequired, defaultText, ...flag }: Flag): string {
-  const byDefault = defaultText ?? valueText(flag.default);
-  return [
-    `${sentence(description)}.`,
-    ...(isRequired === true ? ["Required."] : []),
-    ...(choices === undefined ? [] : [`Allowed: ${choices.map(code).join(", ")}.`]),
-    ...(byDefault === "" ? [] : [`Default: ${code(byDefault)}.`]),
-  ].join(" ");
-}
-
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.join(",");
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
-/** The help of a terminal writes it in small letters and without a stop. */
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1).replace(/\.$/, "");
 }

@@ -5,6 +5,8 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { benchmarkFiles } from "../bench/plot.ts";
+import { manPage } from "../../src/cli/man/man-page.ts";
+import { allVerbs } from "./command-line.ts";
 import { flowPicture } from "./flow-picture.ts";
 import { referencePages } from "./reference.ts";
 import { THEMES } from "./svg.ts";
@@ -21,7 +23,8 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     join(DOCS, "reference", name),
     text,
   ]);
-  return new Map([...flow, ...benchmarkFiles(), ...reference]);
+  const manual: [string, string] = [join(DOCS, "agent.1"), manPage(allVerbs())];
+  return new Map([...flow, ...benchmarkFiles(), ...reference, manual]);
 }
 
 if (import.meta.main) for (const [file, content] of generatedFiles()) writeFileSync(file, content);

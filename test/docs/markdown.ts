@@ -12,6 +12,17 @@ export function meaning(field: Field): string {
   return [...required, field.about, ...values].join(" ");
 }
 
+/** The same, and always the default: what stands for nothing is named too. */
+export function meaningWithDefault(field: Field): string {
+  const shown = meaning(field);
+  const { default: value } = field.schema();
+  const isObject = field.level !== undefined && !field.type.startsWith("[]");
+  if (field.required === true || isObject || /\bDefault: /.test(shown)) return shown;
+  const isFilled = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  if (isFilled) return `${shown} Default: ${code(JSON.stringify(value))}.`;
+  return `${shown} Default: ${field.type === "boolean" ? "false" : "none"}.`;
+}
+
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],

@@ -3,12 +3,17 @@
 import { LATER_VERBS, VERBS, type Verb } from "../../src/command/verbs.ts";
 import { AGENT_CONFIGURATION } from "../../src/config/config.ts";
 import { NODE_DOCUMENT } from "../../src/protocol/desired-state.ts";
-import { DOCUMENT_REFUSALS, PHASES, RESPONSE_PHASES } from "../../src/protocol/status-codes.ts";
+import {
+  DOCUMENT_REFUSALS,
+  PHASES,
+  RESPONSE_PHASES,
+  SETTINGS_PHASES,
+} from "../../src/protocol/status-codes.ts";
 import { TRUST_BUNDLE } from "../../src/protocol/trust-bundle.ts";
 import { allFields } from "../../src/api/schema/find-field.ts";
 import type { Level } from "../../src/api/schema/type.ts";
 import { commandLinePage } from "./command-line.ts";
-import { code, meaning, page, table } from "./markdown.ts";
+import { code, meaning, meaningWithDefault, page, table } from "./markdown.ts";
 import { podFieldsPage } from "./pod-fields.ts";
 import { fieldClass } from "../../src/api/decode/field-rules.ts";
 import { COMMAND } from "../../src/command/judge-command.ts";
@@ -43,6 +48,10 @@ function indexPage(): string {
           "Fields of the agent's configuration, `agent.yaml`",
         ],
         ["[command-line.md](command-line.md)", "Verbs, flags and exit codes of `agent`"],
+        [
+          "[agent.1](../agent.1)",
+          "The same as a manual page: `man -l docs/agent.1`, or `agent man`",
+        ],
         ["[documents.md](documents.md)", "Fields of DesiredState and TrustBundle, over MQTT"],
         ["[commands.md](commands.md)", "Verbs that a node obeys over MQTT"],
         ["[codes.md](codes.md)", "Status codes of documents and commands"],
@@ -59,7 +68,7 @@ function configurationPage(): string {
     "Durations are texts such as `1m30s`, quantities such as `500m` or `64Mi`.",
     "`agent validate` checks the file without starting the agent.",
     "",
-    ...fields(level),
+    ...fields(level, meaningWithDefault),
     "",
     "## Not supported yet",
     "",
@@ -159,6 +168,10 @@ function codesPage(): string {
     "",
     ...phaseTable(PHASES),
     "",
+    "## Phases of settings",
+    "",
+    ...phaseTable(SETTINGS_PHASES),
+    "",
     "## Phases of a command's answer",
     "",
     ...phaseTable(RESPONSE_PHASES),
@@ -181,12 +194,12 @@ function phaseTable(phases: Phases): readonly string[] {
 }
 
 /** Those that are supported, each once. */
-function fields(level: Level): readonly string[] {
+function fields(level: Level, shown = meaning): readonly string[] {
   return table(
     ["Field", "Type", "Meaning"],
     allFields(level)
       .filter(({ field }) => fieldClass(field.rule) === "supported")
-      .map(({ path, field }) => [code(path), code(field.type), meaning(field)]),
+      .map(({ path, field }) => [code(path), code(field.type), shown(field)]),
   );
 }
 

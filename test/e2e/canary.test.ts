@@ -86,7 +86,7 @@ e2e(
       },
       { timeout: 60_000, explain: () => agent.logTail(40) },
     );
-    const { stdout } = await agent.cli("get", "node", "-o", "json");
+    const { stdout } = await agent.cli("get", "node", agent.nodeName, "-o", "json");
     const { metrics } = JSON.parse(stdout) as { metrics: { mqttBytes: LinkBytes } };
     expect(metrics.mqttBytes.desired?.in).toBeGreaterThan(1_000);
     expect(metrics.mqttBytes.reported?.out).toBeGreaterThan(1_000);

@@ -60,7 +60,9 @@ e2e.concurrent("a claim is waited for, and outlives its pods and its declaration
   await world.inside(place, "echo first >/claim/file; chmod 600 /claim/file");
   const data = join(agent.paths.state, "claims/default/data");
   expect(await world.inside(place, STAT)).toBe("2777 0:3456\n600 0:3456\n");
-  expect((await agent.cli("get", "pvc", "data")).stdout).toMatch(/^data +Bound +1Gi +RWO +file$/m);
+  expect((await agent.cli("get", "pvc", "data")).stdout).toMatch(
+    /^data +Bound +default\/data +1Gi +RWO +\d/m,
+  );
 
   await remove(agent, "writer");
   expect(readFileSync(join(data, "file"), "utf8")).toBe("first\n");
@@ -123,8 +125,8 @@ e2e.concurrent("its data goes when a person says so, and no pod uses it", async 
   );
 
   const without = await agent.cli("delete", "pvc", "scratch");
-  expect(without.code).toBe(2);
-  expect(without.stderr).toContain("add --data to confirm");
+  expect(without.code).toBe(1);
+  expect(without.stderr).toContain("claim-scratch.yaml: remove it from ");
   const used = await agent.cli("delete", "pvc", "scratch", "--data");
   expect(used.code).toBe(1);
   expect(used.stderr).toContain("is used by default/user");

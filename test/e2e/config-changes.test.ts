@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { readFileSync } from "node:fs";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import type { Mark } from "./support-a-stage.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect } from "bun:test";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker } from "../harness/broker.ts";
 import { always, eventually } from "../harness/eventually.ts";
@@ -186,7 +186,7 @@ e2e.concurrent("the node's own ConfigMap is in every namespace, and nobody else'
   expect(await getRejected(node)).toMatchObject([
     { code: "Reserved", kind: "ConfigMap", namespace: "anywhere", name: "agent-node" },
   ]);
-  const shown = await node.cli("get", "configmaps", "agent-node", "-n", "elsewhere", "-o", "json");
+  const shown = await node.cli("get", "configmaps", "agent-node", "-n", "default", "-o", "json");
   expect(JSON.parse(shown.stdout)).toMatchObject({ data: { name: "agent-node-test" } });
   await node.kill();
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { existsSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { makeLoopDisk } from "../harness/loop-disk.ts";
@@ -142,6 +142,9 @@ const flows = together({
     });
     writeFileSync(join(stage.journals, "enough"), "");
     await untilEvent(onDisk, "hog", { reason: "Evicted", type: "Warning" });
+    expect(await (await onDisk.api("/metrics")).text()).toMatch(
+      /^kubelet_evictions\{eviction_signal="(?:node|image)fs\.available"\} 1$/m,
+    );
     expect(await phase(onDisk, "modest")).toBe("Running");
     // None of them was brought by the agent, so none of them may go.
     expect(await imageNames()).toEqual(images);

@@ -208,7 +208,11 @@ bare.test(
     await told.startReady();
     await bare.journalIs("waits", ["start a"]);
     const networkOf = (address: string): string => address.replace(/\d+(\/\d+)?$/, "");
-    const { podIP = "" } = (await getPod(told, "waits")).status;
+    // The container writes before the status says where it runs.
+    const podIP = await eventually(
+      "it has an address",
+      async () => (await getPod(told, "waits")).status.podIP,
+    );
     expect(networkOf(podIP)).toBe(networkOf(podCIDR));
     expect(await getNode(told)).toMatchObject({ spec: { podCIDR, podCIDRs: [podCIDR] } });
     expect((await nodeCondition(told, "NetworkUnavailable"))?.status).not.toBe("True");

@@ -84,7 +84,7 @@ e2e(
       const seen = await watch.end();
       expect(node.agent.pid).toBe(pid);
       expect(node.agent.running).toBe(true);
-      expect(seen.unanswered).toBe(0);
+      expect(seen.unanswered).toEqual([]);
       expect(seen.peakMiB).toBeLessThan(PEAK_MIB);
     } finally {
       broker[Symbol.dispose]();
@@ -151,11 +151,17 @@ async function does({ agent }: Confined, port: number): Promise<void> {
     agent.nodeName,
     desired(agent.nodeName, { generation, resources: [well] }),
   );
-  await upstream.ack(
-    "a valid document is obeyed",
-    (ack) => ack.generation === generation && ack.code === 200,
-    120_000,
-  );
+  await upstream
+    .ack(
+      "a valid document is obeyed",
+      (ack) => ack.generation === generation && ack.code === 200,
+      120_000,
+    )
+    .catch(async (thrown: unknown) => {
+      const { stdout } = await agent.cli("get", "pods", "-A");
+      const { stdout: why } = await agent.cli("explain", "pod/well");
+      throw new Error(`${String(thrown)}\n${stdout}${why}`);
+    });
 }
 
 function probed(name: string, port: number): object {

@@ -76,7 +76,7 @@ e2e.concurrent(
     );
     expect(await rejected(member)).toEqual(["Shadowed shared of group/berlin"]);
     await becomes(member, () => wordOf(member, "me"), "kiosks,berlin,doors");
-    const { stdout } = await agent.cli("get", "node", "-o", "json");
+    const { stdout } = await agent.cli("get", "node", agent.nodeName, "-o", "json");
     expect(JSON.parse(stdout)).toMatchObject({ metadata: { labels: { site: "b1" } } });
 
     expect(await pong(member, "doors")).toMatchObject({ code: 200, data: { node: "grp-three" } });

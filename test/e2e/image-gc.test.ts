@@ -44,14 +44,17 @@ e2e(
     };
     await runPod("keeper");
     const unused: string[] = [];
+    // Measured right after each pull: on a busy machine the first ones go before the last pod has stopped.
+    let fullest = 0;
     for (const image of ["a", "b", "c", "d", "e", "f", "g"]) {
       await runPod(image);
+      fullest = Math.max(fullest, usedPercent());
       agent.removeManifest(`${image}.yaml`);
       await untilGone(agent, image);
       unused.push(name(image));
-      if (usedPercent() >= 65) break;
+      if (fullest >= 60) break;
     }
-    expect(usedPercent()).toBeGreaterThanOrEqual(60);
+    expect(fullest).toBeGreaterThanOrEqual(60);
     await eventually("the disk is below the low threshold", () => usedPercent() <= 46, {
       timeout: 90_000,
       explain: () => `${usedPercent()} %\n${agent.logTail()}`,

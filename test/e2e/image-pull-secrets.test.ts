@@ -34,7 +34,10 @@ e2e("an image is pulled with the Secrets that its pod names", async () => {
     when: (pod) =>
       /ErrImagePull|ImagePullBackOff/.test(containerOf(pod, "main").state.waiting?.reason ?? ""),
   });
-  expect(containerOf(refused, "main").state.waiting?.message).toContain("401 Unauthorized");
+  // As the versions of containerd word it.
+  expect(containerOf(refused, "main").state.waiting?.message).toMatch(
+    /401 Unauthorized|no basic auth credentials/,
+  );
   expect(new Set(registry.callers)).toEqual(new Set(["fleet", "stranger", undefined]));
   await untilEvent(agent, "knows-nothing", {
     reason: "FailedToRetrieveImagePullSecret",

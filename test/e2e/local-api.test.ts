@@ -148,8 +148,10 @@ e2e(
 e2e("get pods -o wide, -A, -n, NAME", async () => {
   const wide = await agent.cli("get", "pods", "-o", "wide");
   expect(wide.code).toBe(0);
-  expect(wide.stdout.split("\n")[0]).toMatch(/NAME .*IP +NODE +SOURCE/);
-  expect(wide.stdout).toMatch(/web .*\d+\.\d+\.\d+\.\d+ +doors +file .*web\.yaml/);
+  expect(wide.stdout.split("\n")[0]).toMatch(
+    /NAME .*IP +NODE +NOMINATED NODE +READINESS GATES +SOURCE/,
+  );
+  expect(wide.stdout).toMatch(/web .*\d+\.\d+\.\d+\.\d+ +doors +<none> +<none> +file .*web\.yaml/);
 
   const all = await agent.cli("get", "pods", "-A");
   expect(all.stdout).toMatch(/^NAMESPACE +NAME/);
@@ -157,7 +159,7 @@ e2e("get pods -o wide, -A, -n, NAME", async () => {
 
   const none = await agent.cli("get", "pods", "-n", "elsewhere");
   expect(none).toMatchObject({ code: 0, stdout: "" });
-  expect(none.stderr).toContain("No pods found");
+  expect(none.stderr).toContain("No resources found in elsewhere namespace.");
 
   const one = await agent.cli("get", "pods", "web");
   expect(one.code).toBe(0);
@@ -205,13 +207,15 @@ e2e("get node", async () => {
       readonly nodeInfo: Readonly<Record<string, string>>;
       readonly capacity: Readonly<Record<string, string>>;
     };
-  }>((await agent.cli("get", "node", "-o", "json")).stdout);
+  }>((await agent.cli("get", "node", "doors", "-o", "json")).stdout);
   expect(node).toMatchObject({
     kind: "Node",
     metadata: { name: "doors", labels: { site: "here" } },
   });
   expect(node.status.nodeInfo["containerRuntimeVersion"]).toMatch(/^containerd:\/\//);
   expect(node.status.capacity["cpu"]).toBe(String(navigator.hardwareConcurrency));
+  const all = await agent.cli("get", "nodes", "-o", "json");
+  expect(JSON.parse(all.stdout)).toMatchObject({ kind: "List", items: [{ kind: "Node" }] });
   expect((await agent.cli("get", "node", "-o", "name")).stdout).toBe("node/doors\n");
 });
 

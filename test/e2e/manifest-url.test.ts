@@ -5,10 +5,11 @@ import { readFileSync } from "node:fs";
 
 import { stringify } from "yaml";
 
-import type { AgentProcess } from "../harness/agent-process.ts";
+import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { CertificateAuthority } from "../harness/certificates.ts";
 import { eventually } from "../harness/eventually.ts";
-import { getPod, getPods, getRejected } from "./support-a-agent.ts";
+import { output } from "../harness/run-command.ts";
+import { getNode, getPod, getPods, getRejected } from "./support-a-agent.ts";
 import { Stage } from "./support-a-stage.ts";
 
 const stage = await Stage.open();
@@ -20,10 +21,13 @@ let config: Readonly<Record<string, unknown>>;
 /** What the server answers; undefined = it is away. */
 let manifests: readonly object[] = [];
 let status = 200;
+/** What the agent calls itself. */
+const userAgents = new Set<string | null>();
 const asked: { readonly etag: string | null; readonly authorization: string | null }[] = [];
 
 function answer({ headers }: Request): Response {
   const etag = `"${Bun.hash(JSON.stringify(manifests))}"`;
+  userAgents.add(headers.get("user-agent"));
   asked.push({ etag: headers.get("if-none-match"), authorization: headers.get("authorization") });
   if (status !== 200) return new Response("no", { status });
   if (headers.get("if-none-match") === etag) return new Response(null, { status: 304 });
@@ -74,6 +78,11 @@ e2e("pods of a URL run, and are asked for with what the configuration says", asy
   );
   await eventually("the server is asked for changes only", () => asked.at(-1)?.etag !== null);
   expect(asked.at(-1)?.authorization).toBe("Bearer top-hushed");
+  const version = (await output([agentBinary(), "version"])).trim().replace("agent ", "");
+  const platform = process.arch === "arm64" ? "arm64" : "amd64";
+  expect([...userAgents]).toEqual([`agent/${version} (linux/${platform})`]);
+  const { status: shown } = await getNode(agent);
+  expect(shown.nodeInfo?.["kubeletVersion"]).toBe(version);
   expect(await codes()).toEqual([]);
 });
 

@@ -222,5 +222,7 @@ e2e("an edit that the node refuses leaves the old pod running", async () => {
   expect((await refused("edited")).code).toBe("NodeAffinity");
   expect(await stage.running("edited")).toBe(id);
   write("edited", { spec: { nodeSelector: { site: "here" } } });
-  await eventually("the edit runs", async () => (await stage.running("edited")) !== id);
+  await eventually("the edit runs", async () => (await stage.running("edited")) !== id, {
+    explain: () => agent.logTail(100),
+  });
 });

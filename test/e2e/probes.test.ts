@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { openLife, uptime } from "./support-c-life.ts";
 import { HealthServer, HttpServer } from "./support-c-servers.ts";

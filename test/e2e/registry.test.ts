@@ -85,6 +85,19 @@ e2e("two pods with one image cost one pull", async () => {
   await untilPod(agent, "shared-a", READY);
   await untilPod(agent, "shared-b", READY);
   expect(line.count(/^HEAD \/v2\/shared\/manifests\/1 /)).toBe(1);
+  // Each of them has waited for it.
+  const metrics = await (await agent.api("/metrics")).text();
+  const sample = (name: string): number =>
+    Number(new RegExp(`^${RegExp.escape(name)} (.+)$`, "m").exec(metrics)?.[1]);
+  const ofSize = '{image_size_in_bytes="0-10MB"}';
+  expect(sample(`kubelet_image_pull_duration_seconds_count${ofSize}`)).toBe(2);
+  const pulls = sample(`kubelet_image_pull_duration_seconds_sum${ofSize}`);
+  const waited =
+    sample("kubelet_pod_start_total_duration_seconds_sum") -
+    sample("kubelet_pod_start_sli_duration_seconds_sum");
+  // The bystander has pulled nothing.
+  expect(sample("kubelet_pod_start_sli_duration_seconds_count")).toBe(3);
+  expect(waited).toBeGreaterThan(0.9 * pulls);
 });
 
 e2e(

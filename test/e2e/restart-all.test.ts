@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import { always } from "../harness/eventually.ts";
 import { openLife } from "./support-c-life.ts";
 import { conditionOf, containerOf, eventsOf, idOf, podOf, untilPod } from "./support-c-views.ts";

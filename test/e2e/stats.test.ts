@@ -55,6 +55,12 @@ e2e("the summary has what a pod uses", async () => {
   await agent.startReady();
   const container = { image: "local/busybox:1", command: ["sh", "-c", WORK] };
   const mounts = ["disk", "memory"].map((name) => ({ name, mountPath: `/${name}` }));
+  agent.writeManifest("claim.yaml", {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "db" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  });
   agent.writeManifest("busy.yaml", {
     apiVersion: "v1",
     kind: "Pod",
@@ -72,6 +78,7 @@ e2e("the summary has what a pod uses", async () => {
       volumes: [
         { name: "disk", emptyDir: {} },
         { name: "memory", emptyDir: { medium: "Memory" } },
+        { name: "kept", persistentVolumeClaim: { claimName: "db" } },
       ],
     },
   });
@@ -88,6 +95,8 @@ e2e("the summary has what a pod uses", async () => {
   const whole = await podOf(agent, "busy");
   expect(numberAt(whole, "volume", 0, "usedBytes")).toBeGreaterThanOrEqual(20 * MIB);
   expect(numberAt(whole, "volume", 1, "usedBytes")).toBe(20 * MIB);
+  expect(at(whole, "volume", 2, "pvcRef")).toEqual({ name: "db", namespace: "default" });
+  expect(numberAt(whole, "volume", 2, "capacityBytes")).toBeGreaterThan(20 * MIB);
   expect(numberAt(whole, "containers", 0, "logs", "usedBytes")).toBeGreaterThan(MIB);
   expect(numberAt(whole, "ephemeral-storage", "usedBytes")).toBeGreaterThan(31 * MIB);
   expect(numberAt(whole, "network", "rxBytes")).toBeGreaterThanOrEqual(0);

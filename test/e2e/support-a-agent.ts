@@ -5,20 +5,22 @@ import { join } from "node:path";
 
 import type { Rejection } from "../../src/api/pod/desired-pod.ts";
 import type { ContainerStatus, NodeCondition } from "../../src/api/v1/pod-status.ts";
-import type { NodeView, PodView } from "../../src/cli/api-views.ts";
+import type { NodeView, PodView } from "../../src/node/api-views.ts";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 
-/** `agent get pods -o json`. */
+// Over the socket, not by `agent get`: a process for every look would take the cores from what is looked at.
+
+const PODS = "/api/v1/namespaces/default/pods";
+
+/** The pods of the default namespace. */
 export async function getPods(agent: AgentProcess): Promise<readonly PodView[]> {
-  const { items } = (await json(agent, "get", "pods", "-o", "json")) as {
-    readonly items: readonly PodView[];
-  };
+  const { items } = (await json(agent, PODS)) as { readonly items: readonly PodView[] };
   return items;
 }
 
-/** `agent get pods NAME -o json`; throws when there is none of this name. */
+/** Throws when there is none of this name. */
 export async function getPod(agent: AgentProcess, name: string): Promise<PodView> {
-  return (await json(agent, "get", "pods", name, "-o", "json")) as PodView;
+  return (await json(agent, `${PODS}/${name}`)) as PodView;
 }
 
 /** The status of its only container. */
@@ -28,8 +30,12 @@ export async function getContainer(agent: AgentProcess, pod: string): Promise<Co
   return status;
 }
 
+/** The only one. */
 export async function getNode(agent: AgentProcess): Promise<NodeView> {
-  return (await json(agent, "get", "node", "-o", "json")) as NodeView;
+  const nodes = await json(agent, "/api/v1/nodes");
+  const [node] = (nodes as { readonly items: readonly NodeView[] }).items;
+  if (node === undefined) throw new Error("there is no node");
+  return node;
 }
 
 export async function nodeCondition(
@@ -57,8 +63,9 @@ export function startWithHostname(agent: AgentProcess, hostname: string): void {
   agent.start(wrapper);
 }
 
-async function json(agent: AgentProcess, ...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await agent.cli(...args);
-  if (code !== 0) throw new Error(`agent ${args.join(" ")} ended with ${code}: ${stderr}`);
-  return JSON.parse(stdout) as unknown;
+async function json(agent: AgentProcess, path: string): Promise<unknown> {
+  const response = await agent.api(path);
+  const body = await response.text();
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${body}`);
+  return JSON.parse(body) as unknown;
 }

@@ -1,7 +1,7 @@
 // How the local API tells of pods and events, and waiting for what it will say.
 
 import type { ContainerStatus, PodCondition } from "../../src/api/v1/pod-status.ts";
-import { isListOf, isPod, type PodView } from "../../src/cli/api-views.ts";
+import { isListOf, isPod, type PodView } from "../../src/node/api-views.ts";
 import type { eventList } from "../../src/node/events-list.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";

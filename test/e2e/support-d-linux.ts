@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import type { test } from "bun:test";
 
 import type { Rejection } from "../../src/api/pod/desired-pod.ts";
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { testWhenAvailable } from "../harness/skip-reasons.ts";

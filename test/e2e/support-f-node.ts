@@ -3,11 +3,11 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 
-import type { NodeView } from "../../src/cli/api-views.ts";
 import type { TrustView } from "../../src/trust/trust-view.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
+import { getNode } from "./support-a-agent.ts";
 import { plainPod } from "./support-b-pods.ts";
 import { runningApps, type RunningContainer, type Stage } from "./support-b-stage.ts";
 import { desired, publishDesired } from "./support-b-upstream.ts";
@@ -105,8 +105,7 @@ export async function shown({ agent }: KeyedNode): Promise<TrustView> {
 
 /** What `agent get node` says of the condition; undefined = it does not have it. */
 export async function trustUnavailable({ agent }: KeyedNode): Promise<string | undefined> {
-  const { stdout } = await agent.cli("get", "node", "-o", "json");
-  const node = JSON.parse(stdout) as NodeView;
+  const node = await getNode(agent);
   const found = node.status.conditions?.find(({ type }) => type === "TrustUnavailable");
   return found?.status === "True" ? found.message : undefined;
 }

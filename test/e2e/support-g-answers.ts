@@ -175,7 +175,7 @@ export async function judged({ name, broker, agent }: Answering, payload: object
 const CLOCK_PROGRAM = resolve(import.meta.dir, "support-g-clock.ts");
 
 /** Starts the agent below a filter that answers for the kernel. */
-function startWithClock(agent: AgentProcess, clock: AnsweringOptions["clock"]): void {
+export function startWithClock(agent: AgentProcess, clock: AnsweringOptions["clock"]): void {
   if (clock === undefined) return agent.start();
   const wrapper = join(agent.paths.directory, "agent-with-clock");
   const words = [process.execPath, CLOCK_PROGRAM, clock, agentBinary()].join(" ");

@@ -1,5 +1,6 @@
 // A registry whose tags move, which can be away, and which knows who asked for what and when.
 
+import type { KeyPair } from "../harness/certificates.ts";
 import { dockerArchive, type ImageSpec } from "../harness/images.ts";
 import { uptime } from "./support-h-ticks.ts";
 import { blob, manifestOf, MANIFEST, partsOf, type Blob } from "../harness/image-blobs.ts";
@@ -11,6 +12,11 @@ export interface Asked {
   readonly at: number;
 }
 
+export interface RegistryTLS extends KeyPair {
+  /** Only clients with a certificate of this authority are served: path of its own certificate. */
+  readonly clientCA?: string;
+}
+
 export class MovingRegistry implements Disposable {
   readonly port: number;
   /** Every request for a manifest. */
@@ -18,9 +24,12 @@ export class MovingRegistry implements Disposable {
   readonly #tags = new Map<string, Blob>();
   readonly #blobs = new Map<string, Blob>();
   readonly #built = new Map<string, Blob>();
+  readonly #tls: RegistryTLS | undefined;
   #server: ReturnType<typeof Bun.serve> | undefined;
 
-  constructor() {
+  /** `tls` absent = plain HTTP. */
+  constructor(tls?: RegistryTLS) {
+    this.#tls = tls;
     this.#server = this.#serve(0);
     this.port = this.#server.port ?? 0;
   }
@@ -57,7 +66,12 @@ export class MovingRegistry implements Disposable {
   }
 
   #serve(port: number): ReturnType<typeof Bun.serve> {
-    return Bun.serve({ hostname: "127.0.0.1", port, fetch: (request) => this.#answer(request) });
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port,
+      ...(this.#tls === undefined ? {} : { tls: tlsOf(this.#tls) }),
+      fetch: (request) => this.#answer(request),
+    });
   }
 
   #build(spec: ImageSpec): Blob {
@@ -88,4 +102,10 @@ export class MovingRegistry implements Disposable {
       },
     });
   }
+}
+
+function tlsOf({ cert, key, clientCA }: RegistryTLS): Bun.TLSOptions {
+  const own = { cert: Bun.file(cert), key: Bun.file(key) };
+  if (clientCA === undefined) return own;
+  return { ...own, ca: Bun.file(clientCA), requestCert: true, rejectUnauthorized: true };
 }

@@ -13,6 +13,7 @@ import { execSync } from "../harness/exec-sync.ts";
 import { BUSYBOX_1 } from "../harness/images.ts";
 import { run, type CommandResult } from "../harness/run-command.ts";
 import { openStage, runningApps, type Stage, type StageAgent } from "./support-b-stage.ts";
+import { startWithClock, type AnsweringOptions } from "./support-g-answers.ts";
 import { topicOf, Upstream } from "./support-b-upstream.ts";
 import { MovingRegistry } from "./support-h-registry.ts";
 
@@ -93,14 +94,18 @@ export class HoldStage {
   }
 
   /** An agent that is online; its node is called `name`. */
-  async node(name: string, options: StageAgent = {}): Promise<HeldNode> {
+  async node(
+    name: string,
+    { clock, ...options }: StageAgent & Pick<AnsweringOptions, "clock"> = {},
+  ): Promise<HeldNode> {
     const agent = this.stage.agent(name, {
       broker: this.broker,
       ...options,
       config: { crashLoopBackOff: { maxContainerRestartPeriod: "1s" }, ...options.config },
     });
     const upstream = await Upstream.follow(this.client, name);
-    await agent.startReady(60_000);
+    startWithClock(agent, clock);
+    await agent.waitReady(60_000);
     await upstream.untilState("online", 60_000);
     return new HeldNode(this, agent, upstream);
   }

@@ -4,7 +4,7 @@ import { afterAll, expect } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { PodView } from "../../src/cli/api-views.ts";
+import type { PodView } from "../../src/node/api-views.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { output } from "../harness/run-command.ts";

@@ -15,6 +15,8 @@ interface Timer {
   readonly run: () => void;
 }
 
+const SHORTEST_MS = 0.001;
+
 export class VirtualClock implements Clock {
   #monotonic: Monotonic;
   #wallOffset: number;
@@ -50,7 +52,10 @@ export class VirtualClock implements Clock {
 
   after(ms: number, run: () => void): Disposable {
     this.#order += 1;
-    const timer: Timer = { at: this.#monotonic + Math.max(0, ms), order: this.#order, run };
+    const due = this.#monotonic + Math.max(0, ms);
+    // So short that time would stand still: no timer of a machine is.
+    const at = ms > 0 && due === this.#monotonic ? due + SHORTEST_MS : due;
+    const timer: Timer = { at, order: this.#order, run };
     this.#timers.add(timer);
     return { [Symbol.dispose]: (): void => void this.#timers.delete(timer) };
   }

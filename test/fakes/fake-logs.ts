@@ -27,8 +27,11 @@ export class FakeLogs implements Disposable {
     this.#open.set(id, { path, fd: openSync(path, "a", 0o640) });
   }
 
-  /** What it returns writes what the runtime had in hand to the old file, and must be called once. */
-  reopenLate(id: string): (text: string) => void {
+  /**
+   * What it returns writes what the runtime had in hand to the old file, and must be called once; false = no one can read it
+   * there any more.
+   */
+  reopenLate(id: string): (text: string) => boolean {
     const before = this.#open.get(id)?.fd;
     const old = before === undefined ? undefined : openSync(`/proc/self/fd/${before}`, "a");
     try {
@@ -38,9 +41,11 @@ export class FakeLogs implements Disposable {
       throw error;
     }
     return (text) => {
-      if (old === undefined) return;
+      if (old === undefined) return true;
       writeSync(old, text);
+      const { nlink } = fstatSync(old);
       closeSync(old);
+      return nlink > 0;
     };
   }
 

@@ -30,6 +30,8 @@ export interface BrokerFaults {
   losePubacks: boolean;
   /** The same for single topics. */
   readonly losesPubacksOn: Set<string>;
+  /** New messages on these topics do not fit into the queues of the subscribers. */
+  readonly queuesFullFor: Set<string>;
   /** Ms from a SUBSCRIBE or PUBLISH to its answer. */
   latency: number;
 }
@@ -69,6 +71,7 @@ export class FakeBroker {
     loseSubacks: false,
     losePubacks: false,
     losesPubacksOn: new Set(),
+    queuesFullFor: new Set(),
     latency: 0,
   };
   /** Every message the broker has taken, wills too, in order. */
@@ -226,6 +229,7 @@ export class FakeBroker {
     const { topic, payload, retain } = message;
     if (retain && payload.length === 0) this.#retained.delete(topic);
     else if (retain) this.#retained.set(topic, message);
+    if (this.faults.queuesFullFor.has(topic)) return;
     for (const [id, client] of this.#clients) {
       if (![...client.filters].some((filter) => this.matches(filter, topic))) continue;
       if (client.session === undefined) this.enqueue(id, client, message);

@@ -1,6 +1,11 @@
 // How much a fake node has left: plenty, unless a test takes some away.
 
-import type { FileSystemRoom, ResourceReadings, Room } from "../../src/host/resource-readings.ts";
+import type {
+  CgroupUse,
+  FileSystemRoom,
+  ResourceReadings,
+  Room,
+} from "../../src/host/resource-readings.ts";
 
 export const GIB = 1024 ** 3;
 
@@ -31,7 +36,7 @@ export class FakeReadings implements ResourceReadings {
     return this.pidRoom;
   }
 
-  podUse(): { readonly memoryBytes: undefined; readonly pids: undefined } {
+  podUse(): CgroupUse {
     return { memoryBytes: undefined, pids: undefined };
   }
 

@@ -1,6 +1,6 @@
 // What a fake node has used: nothing, unless a test says otherwise.
 
-import type { CgroupUsage } from "../../src/host/usage/cgroup-usage.ts";
+import type { CgroupPressure, CgroupUsage } from "../../src/host/usage/cgroup-usage.ts";
 import type { NetworkUsage } from "../../src/host/usage/network-usage.ts";
 import type { UsageReadings } from "../../src/host/usage/usage-readings.ts";
 
@@ -11,6 +11,14 @@ export class FakeUsage implements UsageReadings {
 
   cgroup(path: string): CgroupUsage {
     return this.cgroups.get(path) ?? {};
+  }
+
+  pressure(): CgroupPressure {
+    return {};
+  }
+
+  swap(): undefined {
+    return undefined;
   }
 
   ownCgroup(): string {

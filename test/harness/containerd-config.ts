@@ -16,6 +16,8 @@ export interface ContainerdConfig {
   readonly enableSelinux: boolean;
   /** Descriptions of CDI devices, for versions that know them. */
   readonly cdiDirectory: string;
+  /** Directory of `hosts.toml` files; absent = none are read. */
+  readonly registryHosts?: string;
   /** Absent = containerd's own default, which no machine without a network has. */
   readonly sandboxImage?: string;
 }
@@ -46,13 +48,15 @@ netns_mounts_under_state_dir = true
 restrict_oom_score_adj = ${config.restrictOOMScoreAdj}
 disable_apparmor = ${config.disableAppArmor}
 enable_selinux = ${config.enableSelinux}
+# Off by default, and then a container gets no limit of huge pages.
+disable_hugetlb_controller = false
 ${config.minor < 7 ? "" : cdi(config)}${config.sandboxImage === undefined ? "" : `sandbox_image = ${quote(config.sandboxImage)}`}
 [${cri}.cni]
 bin_dir = ${quote(config.cniBin)}
 conf_dir = ${quote(config.cniConf)}
 ${template(config)}[${cri}.containerd]
 snapshotter = ${quote(config.snapshotter)}
-${runcRuntime(cri, config)}`;
+${registryHosts(cri, config)}${runcRuntime(cri, config)}`;
 }
 
 /** NRI is off: its socket has one place per machine, which may be another containerd's. */
@@ -71,15 +75,21 @@ disable = true
 [${images}]
 snapshotter = ${quote(config.snapshotter)}
 ${config.sandboxImage === undefined ? "" : `[${images}.pinned_images]\nsandbox = ${quote(config.sandboxImage)}`}
-[${runtime}]
+${registryHosts(images, config)}[${runtime}]
 netns_mounts_under_state_dir = true
 restrict_oom_score_adj = ${config.restrictOOMScoreAdj}
 disable_apparmor = ${config.disableAppArmor}
 enable_selinux = ${config.enableSelinux}
+# Off by default, and then a container gets no limit of huge pages.
+disable_hugetlb_controller = false
 ${cdi(config)}[${runtime}.cni]
 ${binDirectory}
 conf_dir = ${quote(config.cniConf)}
 ${template(config)}${runcRuntime(runtime, config)}`;
+}
+
+function registryHosts(plugin: string, { registryHosts: path }: ContainerdConfig): string {
+  return path === undefined ? "" : `[${plugin}.registry]\nconfig_path = ${quote(path)}\n`;
 }
 
 function template({ cniTemplate }: ContainerdConfig): string {

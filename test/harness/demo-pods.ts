@@ -1,6 +1,6 @@
 // What the demo needs to know of the pods that the agent lists.
 
-import { isListOf, isPod, type PodView } from "../../src/cli/api-views.ts";
+import { isListOf, isPod, type PodView } from "../../src/node/api-views.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
 export interface PodList {

@@ -2,14 +2,19 @@
 
 import { inspect } from "node:util";
 
+import { PATIENCE } from "./patience.ts";
+
 export interface EventuallyOptions {
   /** Bound in ms, default 30,000: what a busy machine needs, not what is expected. */
   readonly timeout?: number;
-  /** Time between two looks in ms. */
+  /** Time between the first looks in ms; later a tenth of the time that has passed, 250 at most. */
   readonly interval?: number;
   /** Added to the failure, e.g. the tail of a log. */
   readonly explain?: () => string;
 }
+
+/** A look may start a process: many of them would take the cores from what they wait for. */
+const MAX_INTERVAL = 250;
 
 /** Thrown by a look that will never succeed: ends the waiting at once. */
 export class Hopeless extends Error {}
@@ -23,8 +28,9 @@ export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
   options: EventuallyOptions = {},
 ): Promise<T> {
-  const { timeout = 30_000, interval = 25 } = options;
-  const end = performance.now() + timeout;
+  const { interval = 25 } = options;
+  const timeout = (options.timeout ?? 30_000) * PATIENCE;
+  const start = performance.now();
   let last = "nothing was seen";
   for (;;) {
     try {
@@ -35,8 +41,9 @@ export async function eventually<T>(
       if (thrown instanceof Hopeless) throw thrown;
       last = `the last look failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
     }
-    if (performance.now() > end) break;
-    await Bun.sleep(interval);
+    const passed = performance.now() - start;
+    if (passed > timeout) break;
+    await Bun.sleep(Math.max(interval, Math.min(passed / 10, MAX_INTERVAL)));
   }
   const more = options.explain === undefined ? "" : `\n${options.explain()}`;
   throw new Error(`after ${timeout} ms still not: ${what}; ${last}${more}`);

@@ -1,4 +1,4 @@
-// A small disk of its own: an ext4 file system in a file, behind a loop device.
+// A small disk of its own: a file system in a file, behind a loop device.
 
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,16 @@ export interface LoopDisk extends Disposable {
   readonly path: string;
 }
 
-/** undefined = this machine has no loop devices, or no mkfs. */
-export function makeLoopDisk(mebibytes: number): LoopDisk | undefined {
+const MAKE = {
+  ext4: ["mkfs.ext4", "-q", "-F", "-m", "0"],
+  vfat: ["mkfs.vfat"],
+} as const;
+
+/** undefined = this machine has no loop devices, no mkfs, or no such file system. */
+export function makeLoopDisk(
+  mebibytes: number,
+  type: keyof typeof MAKE = "ext4",
+): LoopDisk | undefined {
   const temp = makeTempDirectory();
   const image = join(temp.path, "disk.img");
   writeFileSync(image, "");
@@ -21,8 +29,9 @@ export function makeLoopDisk(mebibytes: number): LoopDisk | undefined {
   const path = join(temp.path, "disk");
   mkdirSync(path);
   const made =
-    runSync(["mkfs.ext4", "-q", "-F", "-m", "0", image]).code === 0 &&
-    runSync(["mount", "-o", "loop", image, path]).code === 0;
+    Bun.which(MAKE[type][0]) !== null &&
+    runSync([...MAKE[type], image]).code === 0 &&
+    runSync(["mount", "-t", type, "-o", "loop", image, path]).code === 0;
   if (!made) {
     temp.remove();
     return undefined;

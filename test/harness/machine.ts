@@ -85,12 +85,12 @@ export function freeSubnet(): string {
 }
 
 /** Major and minor of a containerd, by default the one on PATH. */
-export async function containerdVersion(binary = "containerd"): Promise<{
+export async function containerdVersion(): Promise<{
   readonly text: string;
   readonly major: number;
   readonly minor: number;
 }> {
-  const { stdout } = await run([binary, "--version"]);
+  const { stdout } = await run(["containerd", "--version"]);
   const found = /\bv?(\d+)\.(\d+)\.\d+\S*/.exec(stdout);
   if (found === null) throw new Error(`containerd --version says ${JSON.stringify(stdout)}`);
   return { text: found[0], major: Number(found[1]), minor: Number(found[2]) };

@@ -1,7 +1,7 @@
 // A containerd of our own: nothing of the machine's containerd, networks or cgroups is used or touched.
 
 import { mkdirSync, existsSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 import { cniList, containerdToml } from "./containerd-config.ts";
 import {
@@ -39,8 +39,8 @@ export interface PrivateContainerdOptions {
   readonly selinux?: boolean;
   /** Images and snapshots lie on a file system of their own of this size: an ext4 in a file, mounted by a loop device. */
   readonly diskMegabytes?: number;
-  /** Path of another containerd than the one on PATH; its shims and `ctr` lie beside it. */
-  readonly binary?: string;
+  /** Reads `hosts.toml` files in `registryHosts`. */
+  readonly hasRegistryHosts?: boolean;
 }
 
 /** Says why containerd cannot run on this machine; tests print it as `skipped: reason`. */
@@ -68,7 +68,6 @@ export class PrivateContainerd {
   readonly snapshotter: "overlayfs" | "native";
   readonly facts: ContainerdFacts;
   readonly #temp: TempDirectory;
-  readonly #binary: string | undefined;
   #child: Bun.Subprocess | undefined;
 
   private constructor(options: {
@@ -76,10 +75,8 @@ export class PrivateContainerd {
     facts: ContainerdFacts;
     version: string;
     snapshotter: "overlayfs" | "native";
-    binary: string | undefined;
   }) {
     this.#temp = options.temp;
-    this.#binary = options.binary;
     this.facts = options.facts;
     this.version = options.version;
     this.snapshotter = options.snapshotter;
@@ -105,8 +102,7 @@ export class PrivateContainerd {
     writeContainerdFacts(facts);
     if (options.diskMegabytes !== undefined)
       await mountDisk({ directory, at: join(directory, ROOT), megabytes: options.diskMegabytes });
-    const { binary } = options;
-    const version = await containerdVersion(binary);
+    const version = await containerdVersion();
     const snapshotter = usableSnapshotter(directory);
     const cniConf = join(directory, "net.d");
     mkdirSync(cniConf);
@@ -130,10 +126,11 @@ export class PrivateContainerd {
         disableAppArmor: !hasAppArmor(),
         enableSelinux: options.selinux === true,
         cdiDirectory: cdiDirectory(directory),
+        ...(options.hasRegistryHosts === true ? { registryHosts: hostsDirectory(directory) } : {}),
         ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
       }),
     );
-    return new PrivateContainerd({ temp, facts, version: version.text, snapshotter, binary });
+    return new PrivateContainerd({ temp, facts, version: version.text, snapshotter });
   }
 
   /** Its images and snapshots. */
@@ -160,6 +157,11 @@ export class PrivateContainerd {
     return cdiDirectory(this.facts.directory);
   }
 
+  /** A directory for each registry, with its `hosts.toml`. */
+  get registryHosts(): string {
+    return hostsDirectory(this.facts.directory);
+  }
+
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -170,11 +172,8 @@ export class PrivateContainerd {
 
   /** Starts it and waits until CRI answers. */
   async start(): Promise<void> {
-    const binary = this.#binary ?? "containerd";
-    const command = [binary, "--config", join(this.facts.directory, "config.toml")];
-    const beside = this.#binary === undefined ? "" : `${dirname(this.#binary)}:`;
-    const env = { ...process.env, PATH: `${beside}${process.env["PATH"] ?? ""}` };
-    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile, env });
+    const command = ["containerd", "--config", join(this.facts.directory, "config.toml")];
+    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile });
     this.#child = child;
     await eventually("CRI of the private containerd answers", () => this.#answers(child), {
       timeout: 30_000,
@@ -202,8 +201,7 @@ export class PrivateContainerd {
 
   /** Standard output of `ctr` in the namespace of CRI. */
   async ctr(...args: readonly string[]): Promise<string> {
-    const ctr = this.#binary === undefined ? "ctr" : join(dirname(this.#binary), "ctr");
-    return output([ctr, "--address", this.socket, "--namespace", "k8s.io", ...args]);
+    return output(["ctr", "--address", this.socket, "--namespace", "k8s.io", ...args]);
   }
 
   logTail(lines = 30): string {
@@ -238,4 +236,8 @@ async function mountDisk({ directory, at, megabytes }: DiskOptions): Promise<voi
 
 function cdiDirectory(directory: string): string {
   return join(directory, "cdi");
+}
+
+function hostsDirectory(directory: string): string {
+  return join(directory, "certs.d");
 }

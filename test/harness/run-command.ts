@@ -1,5 +1,7 @@
 // Runs a command to its end and keeps what it said.
 
+import { PATIENCE } from "./patience.ts";
+
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -20,7 +22,7 @@ export async function run(
     stdout: "pipe",
     stderr: "pipe",
     env: { ...process.env, ...options.env },
-    timeout: options.timeout ?? 60_000,
+    timeout: (options.timeout ?? 60_000) * PATIENCE,
     killSignal: "SIGKILL",
   });
   const [stdout, stderr, code] = await Promise.all([
@@ -42,7 +44,11 @@ export async function output(command: readonly string[], timeout?: number): Prom
 /** For cleaning up, where nothing may be awaited: blocks, never throws. */
 export function runSync(command: readonly string[]): CommandResult {
   try {
-    const done = Bun.spawnSync([...command], { stdin: "ignore", timeout: 20_000, detached: true });
+    const done = Bun.spawnSync([...command], {
+      stdin: "ignore",
+      timeout: 20_000 * PATIENCE,
+      detached: true,
+    });
     return { code: done.exitCode, stdout: done.stdout.toString(), stderr: done.stderr.toString() };
   } catch (thrown) {
     return { code: 127, stdout: "", stderr: String(thrown) };

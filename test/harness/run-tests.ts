@@ -3,21 +3,22 @@
 
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 
 import { failures, MAX_LINES } from "./failures.ts";
 import { addCounts, countJUnit, NO_TESTS, summary, type TestCounts } from "./junit.ts";
 import { SKIPS_VARIABLE } from "./skip-reasons.ts";
+import { spentSince, timesNow } from "./spent-time.ts";
 import { sweepLeftovers } from "./temp-directory.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-const IN_PROCESS = [
-  "test/architecture.test.ts",
-  "test/harness",
-  "test/unit",
-  "test/component",
-  "test/agent",
+/** Side by side, a process each: together they take about as long as the longer one. */
+const IN_PROCESS: readonly (readonly string[])[] = [
+  ["test/agent"],
+  ["test/architecture.test.ts", "test/harness", "test/release", "test/unit", "test/component"],
 ];
+/** Chromium gives up what it loads whenever a network interface of the machine comes or goes, as those of pods do. */
+const ALONE = ["page"];
 /** A test that hangs ends; one that only waits for a busy machine does not. */
 const IN_PROCESS_TIMEOUT = "--timeout=60000";
 const ON_REAL_PARTS = "test/e2e/**/*.test.ts";
@@ -32,6 +33,18 @@ const LONG = [
   "fleet",
   "trust",
 ];
+/** What depends on the version of containerd most runs on these too: variables that name their binaries. */
+const OTHER_CONTAINERDS = ["CONTAINERD17", "CONTAINERD2"];
+const ON_OTHER_CONTAINERDS = [
+  "image-archives",
+  "image-gc",
+  "image-pull-secrets",
+  "pod-life",
+  "registry",
+  "registry-hosts",
+  "restart-policy",
+  "stats",
+];
 const bun = process.execPath;
 const reports = mkdtempSync(join(tmpdir(), "agent-reports-"));
 const skips = join(reports, "skips");
@@ -39,6 +52,9 @@ const skips = join(reports, "skips");
 let reported = 0;
 /** What failed, as it was said. */
 const failed: string[] = [];
+
+/** How long each part took, and how much of the machine was left: a failure on a slow machine tells so. */
+const spent: string[] = [];
 
 /** A check of the source counts as one test. */
 async function check(name: string, command: readonly string[]): Promise<TestCounts> {
@@ -67,13 +83,34 @@ async function suite(
   return code !== 0 && counts.failed === 0 ? addCounts(counts, { ...NO_TESTS, failed: 1 }) : counts;
 }
 
+async function inProcess(paths: readonly string[]): Promise<TestCounts> {
+  const found = withTests(paths);
+  if (found.length === 0) return NO_TESTS;
+  const name = `in-process-${IN_PROCESS.indexOf(paths)}`;
+  const run = (command: readonly string[]): Promise<number> =>
+    told(command, { title: name, env: {} });
+  return suite(name, ["--randomize", IN_PROCESS_TIMEOUT, ...found], run);
+}
+
+/** A test file on real parts; `containerd`: a directory with another one than that on PATH. */
+interface RealFile {
+  readonly file: string;
+  readonly containerd?: { readonly name: string; readonly directory: string };
+}
+
 /** Each file in a process of its own, a few at once: they mostly wait, and what one says stays together. */
-async function sideBySide(files: readonly string[]): Promise<TestCounts> {
-  const waiting = [...files].toSorted((a, b) => rank(a) - rank(b));
+async function sideBySide(files: readonly RealFile[]): Promise<TestCounts> {
+  const waiting = [...files].toSorted((a, b) => rank(a.file) - rank(b.file));
   const all: TestCounts[] = [];
   const lane = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      all.push(await suite(basename(file), ["--timeout=180000", file], (command) => told(command)));
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      const { file, containerd } = one;
+      const name = `${basename(file)}${containerd === undefined ? "" : ` on ${containerd.name}`}`;
+      const path = `${containerd === undefined ? "" : `${containerd.directory}:`}${process.env["PATH"] ?? ""}`;
+      const run = (command: readonly string[]): Promise<number> =>
+        told(command, { title: name, env: { PATH: path } });
+      all.push(await suite(name, ["--timeout=180000", file], run));
+    }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   return all.reduce(addCounts, NO_TESTS);
@@ -99,14 +136,20 @@ async function aloud(command: readonly string[]): Promise<number> {
   return keepFailures(await child.exited, Buffer.concat(said).toString());
 }
 
+interface Telling {
+  readonly title: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Says everything when it has ended. */
-async function told(command: readonly string[]): Promise<number> {
+async function told(command: readonly string[], { title, env }: Telling): Promise<number> {
   const path = join(reports, `${reported}.log`);
   reported += 1;
   const log = openSync(path, "a");
-  const code = await start(command, log).exited;
+  const code = await start(command, log, env).exited;
   closeSync(log);
   const said = readFileSync(path);
+  if (title.includes(" on ")) process.stdout.write(`\n${title}:\n`);
   process.stdout.write(said);
   rmSync(path);
   return keepFailures(code, said.toString());
@@ -123,13 +166,14 @@ function keepFailures(code: number, said: string): number {
 function start<Output extends "pipe" | number>(
   command: readonly string[],
   output: Output,
+  env: Readonly<Record<string, string>> = {},
 ): Bun.Subprocess<"ignore", Output, Output> {
   return Bun.spawn([...command], {
     cwd: ROOT,
     stdin: "ignore",
     stdout: output,
     stderr: output,
-    env: { ...process.env, [SKIPS_VARIABLE]: skips },
+    env: { ...process.env, ...env, [SKIPS_VARIABLE]: skips },
   });
 }
 
@@ -146,14 +190,30 @@ async function everything(): Promise<TestCounts> {
   counts = addCounts(counts, await check("types", [bun, "check"]));
   const lint = [join(ROOT, "node_modules/.bin/oxlint"), "--type-aware", "src", "test"];
   counts = addCounts(counts, await check("lint", lint));
-  const inProcess = withTests(IN_PROCESS);
-  if (inProcess.length > 0)
-    counts = addCounts(
-      counts,
-      await suite("in-process", ["--randomize", IN_PROCESS_TIMEOUT, ...inProcess]),
-    );
+  let began = timesNow();
+  counts = (await Promise.all(IN_PROCESS.map(inProcess))).reduce(addCounts, counts);
+  spent.push(`in process: ${spentSince(began)}`);
+  began = timesNow();
   const real = [...new Bun.Glob(ON_REAL_PARTS).scanSync(ROOT)].toSorted();
-  return addCounts(counts, await sideBySide(real));
+  const others = OTHER_CONTAINERDS.flatMap((name) => onOther(name, real));
+  const isAlone = ({ file }: RealFile): boolean => ALONE.includes(basename(file, ".test.ts"));
+  const all: readonly RealFile[] = [...real.map((file) => ({ file })), ...others];
+  counts = addCounts(counts, await sideBySide(all.filter(isAlone)));
+  counts = addCounts(counts, await sideBySide(all.filter((one) => !isAlone(one))));
+  spent.push(`on the real parts: ${spentSince(began)}`);
+  return counts;
+}
+
+function onOther(name: string, real: readonly string[]): readonly RealFile[] {
+  const binary = process.env[name] ?? "";
+  if (binary === "") {
+    console.log(`skipped: $${name} names no containerd to test on\n`);
+    return [];
+  }
+  if (!existsSync(binary)) throw new Error(`$${name} names ${binary}, which does not exist`);
+  return real
+    .filter((file) => ON_OTHER_CONTAINERDS.includes(basename(file, ".test.ts")))
+    .map((file) => ({ file, containerd: { name, directory: dirname(resolve(binary)) } }));
 }
 
 const filters = process.argv.slice(2);
@@ -166,5 +226,6 @@ if (existsSync(skips))
   for (const reason of new Set(readFileSync(skips, "utf8").trim().split("\n"))) console.log(reason);
 rmSync(reports, { recursive: true, force: true });
 if (failed.length > 0) console.log(`\nWhat failed, once more:\n\n${failed.join("\n\n")}\n`);
+if (spent.length > 0) console.log(`${spent.join("\n")}\n`);
 console.log(summary(counts));
 process.exit(counts.failed > 0 || counts.passed + counts.skipped === 0 ? 1 : 0);

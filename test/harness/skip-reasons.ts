@@ -4,13 +4,13 @@ import { appendFileSync } from "node:fs";
 
 import { test } from "bun:test";
 
-import { isUnavailable, type PrivateContainerd, type Unavailable } from "./private-containerd.ts";
+import { isUnavailable } from "./private-containerd.ts";
 
 /** Names the file in which run-tests collects the reasons. */
 export const SKIPS_VARIABLE = "AGENT_TEST_SKIPS";
 
-/** `test`, or `test.skip` with the reason on standard error and in the runner's last lines. */
-export function testWhenAvailable(started: PrivateContainerd | Unavailable): typeof test {
+/** `started`: what a test needs, or `Unavailable`. `test`, or `test.skip` with the reason on standard error and in the runner's last lines. */
+export function testWhenAvailable(started: object): typeof test {
   if (!isUnavailable(started)) return test;
   const line = `skipped: ${started.unavailable}\n`;
   process.stderr.write(line);

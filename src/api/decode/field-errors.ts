@@ -4,7 +4,8 @@ import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 
-export type UnknownFields = "refuse" | "warn";
+/** `ignore`: for those who only want the value; what was meant by a field is not looked for. */
+export type UnknownFields = "refuse" | "warn" | "ignore";
 
 /** How one object is read. */
 export interface ReadContext {
@@ -121,8 +122,9 @@ export class Findings {
 
   /** A field that no table has: an error, unless the object's author wants a warning only. */
   unknown(path: FieldPath, message: Message): void {
-    if (this.#options.unknownFields === "warn") this.warn(path, "Ignored", message);
-    else this.fail(path, "UnknownField", message);
+    const { unknownFields = "refuse" } = this.#options;
+    if (unknownFields === "warn") this.warn(path, "Ignored", message);
+    if (unknownFields === "refuse") this.fail(path, "UnknownField", message);
   }
 
   /** An unknown field that is refused probably means the one at `path`: that this one is not written is no error of its own. */
@@ -144,7 +146,7 @@ export class Findings {
   }
 
   get refusesUnknownFields(): boolean {
-    return this.#options.unknownFields !== "warn";
+    return (this.#options.unknownFields ?? "refuse") === "refuse";
   }
 
   /** True for a checkpoint: what was accepted once keeps its meaning. */

@@ -19,11 +19,6 @@ export interface Refusal {
 
 // Reasons that several fields share.
 
-export const NO_SERVICE_ACCOUNTS: Refusal = {
-  code: "NeedsAPIServer",
-  message: 'needs a Kubernetes API server; leave it out or write "default"',
-};
-
 export const NO_SCHEDULER: Refusal = {
   code: "Unsupported",
   message: "needs a Kubernetes API server and scheduler; leave it out",

@@ -25,6 +25,8 @@ export interface DesiredPod {
   readonly signed?: boolean;
   /** It takes its predecessor's place before its images are here; absent = no. */
   readonly stopFirst?: boolean;
+  /** Its document lists it no more: it runs until the pods that are listed are good, or need its place. Absent = no. */
+  readonly lingers?: boolean;
   /** A pod of a Job that has ended: nothing of it starts again, also if the runtime has lost it. Absent = no. */
   readonly ended?: boolean;
 }

@@ -41,7 +41,7 @@ function valueAt(map: Readonly<Record<string, string>>, key: string): string {
   return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
 }
 
-function plainField({ metadata }: Pod, field: PlainField, facts: DownwardFacts): string {
+function plainField({ metadata, spec }: Pod, field: PlainField, facts: DownwardFacts): string {
   switch (field) {
     case "metadata.name":
       return metadata.name;
@@ -56,8 +56,7 @@ function plainField({ metadata }: Pod, field: PlainField, facts: DownwardFacts):
     case "spec.nodeName":
       return facts.nodeName;
     case "spec.serviceAccountName":
-      // The only one that a manifest may name here.
-      return "default";
+      return spec.serviceAccountName ?? "default";
     case "status.hostIP":
       return facts.hostIPs[0] ?? "";
     case "status.hostIPs":

@@ -1,4 +1,4 @@
-// Identifies a pod by hashes over what its author wrote, stable across agent versions.
+// Identifies pods by hashes over what their author wrote, other objects by their names; stable across agent versions.
 
 import type { PodUID } from "../v1/pod.ts";
 import { type JsonObject, canonicalJson } from "../../lib/json.ts";
@@ -16,7 +16,30 @@ interface WrittenPod {
 /** UUIDv8 of sha256 over namespace, name, spec and devices. Frozen: a change here restarts every pod in the field. */
 export function podUID(written: WrittenPod, sha256: Sha256): PodUID {
   const { namespace, name, spec, devices = "" } = written;
-  const hash = sha256(canonicalJson([namespace, name, spec, devices]));
+  return uuidOf(sha256(canonicalJson([namespace, name, spec, devices])));
+}
+
+interface NamedObject {
+  readonly kind: string;
+  /** Absent = the kind has none. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** The source that declares it; absent = none does. */
+  readonly source?: string;
+}
+
+/**
+ * Of an object that is no pod: the same over edits, as in Kubernetes, and over restarts of the agent. Unlike there an object
+ * that was deleted and made again has it again: its file does not show which of the two it is.
+ */
+export function objectUID(
+  { kind, namespace = "", name, source = "" }: NamedObject,
+  sha256: Sha256,
+): string {
+  return uuidOf(sha256(canonicalJson([kind, namespace, name, source])));
+}
+
+function uuidOf(hash: string): string {
   const variant = ((Number.parseInt(hash.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return [
     hash.slice(0, 8),

@@ -2,7 +2,13 @@
 
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { RestartAction } from "../v1/restart-rules.ts";
-import { allContainers, isSidecar, type RestartPolicy } from "../v1/pod.ts";
+import {
+  allContainers,
+  isSidecar,
+  type RestartingContainer,
+  type RestartingSpec,
+  type RestartPolicy,
+} from "../v1/pod.ts";
 import type { Container } from "../v1/container.ts";
 
 /**
@@ -10,8 +16,8 @@ import type { Container } from "../v1/container.ts";
  * init container that ended well has done its work under every policy and rule: else the pod would never start.
  */
 export function restartActionOf(
-  spec: PodSpec,
-  container: Container,
+  spec: RestartingSpec,
+  container: RestartingContainer,
   exitCode: number,
 ): RestartAction | undefined {
   const isInit = spec.initContainers.includes(container);
@@ -22,7 +28,11 @@ export function restartActionOf(
 }
 
 /** Whether another instance follows, alone or with all containers of the pod. */
-export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
+export function restartsAfter(
+  spec: RestartingSpec,
+  container: RestartingContainer,
+  exitCode: number,
+): boolean {
   return restartActionOf(spec, container, exitCode) !== undefined;
 }
 
@@ -38,7 +48,10 @@ export function isMeantToFinish(spec: PodSpec): boolean {
   return spec.containers.every((container) => !restartsAfter(spec, container, 0));
 }
 
-export function restartPolicyOf(spec: PodSpec, container: Container): RestartPolicy {
+export function restartPolicyOf(
+  spec: RestartingSpec,
+  container: RestartingContainer,
+): RestartPolicy {
   return container.restartPolicy ?? spec.restartPolicy;
 }
 

@@ -62,6 +62,9 @@ export const GOOD_COPY = objectType("GoodCopy", {
   pod: storedText("The pod as its author wrote it, JSON."),
   objects: list(exactText, { about: "The ConfigMaps and Secrets that it read, JSON." }),
   images: map(exactText, { about: "Container name → the runtime's name of the image it ran." }),
+  signed: boolean({
+    about: "Whether its document had a signature that was verified; absent = no.",
+  }),
 });
 
 export type WantedRevision = Decoded<typeof WANTED_REVISION>;

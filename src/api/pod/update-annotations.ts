@@ -15,6 +15,7 @@ import { fieldOf } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
 import { exactText } from "../schema/values.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
+import { WRITTEN_WINDOWS, type MaintenanceWindow } from "../window/maintenance-window.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 
 const MAX_SECONDS = 366 * 24 * 3600;
@@ -51,6 +52,10 @@ export const UPDATE_FIELDS = {
   "agent/hold-upgrade": fieldOf(FLAG)({
     about: "true: the pod replaces no other until it is released.",
   }),
+  "agent/maintenance-windows": fieldOf(WRITTEN_WINDOWS)({
+    about:
+      "Windows outside of which updates of the pod wait: a JSON list as in the policy of a document; [] = they wait for none.",
+  }),
   [UPDATE_LOCK]: fieldOf(exactText)({
     about: "Volume in which containers lock updates out: emptyDir with medium Memory.",
   }),
@@ -72,6 +77,11 @@ export function policyOf<P extends PodPolicy>(pod: Annotated, policy: P): P {
     strategy: annotationOf(pod, "agent/update-strategy"),
   });
   return { ...policy, ...own };
+}
+
+/** The windows of the pod itself; undefined = those of its document or node. */
+export function ownWindows(pod: Annotated): readonly MaintenanceWindow[] | undefined {
+  return annotationOf(pod, "agent/maintenance-windows");
 }
 
 /** Whether the pod itself asks to leave its predecessor running. */

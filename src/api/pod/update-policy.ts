@@ -6,6 +6,7 @@ import { boolean, fieldOf, objectType, oneOf, unread, type Decoded } from "../sc
 import { emptyValue } from "../schema/read-value.ts";
 import { atLeast } from "../schema/values.ts";
 import type { Field, Type } from "../schema/type.ts";
+import { MAINTENANCE_WINDOWS } from "../window/maintenance-window.ts";
 
 export const ON_FAILURE = ["rollback", "hold", "keep"] as const;
 export const STRATEGIES = ["pull-then-replace", "stop-then-pull"] as const;
@@ -61,6 +62,16 @@ export const UPDATE_POLICY = objectType("UpdatePolicy", {
     0,
     86_400,
   ),
+  maintenanceWindows: fieldOf(MAINTENANCE_WINDOWS)({
+    about:
+      "Windows outside of which updates wait; [] = they wait for none. Default: those of the node's configuration.",
+    keep: true,
+  }),
+  urgent: boolean({
+    about:
+      "Whether this generation waits for no maintenance window of the document, the pod or the node.",
+    default: false,
+  }),
   staged: unread(
     "boolean",
     "Whether the update waits for a release.",

@@ -26,14 +26,14 @@ export function readValue<T>(type: Type<T>, value: unknown, options: ReadOptions
  * itself is not of the type. Never throws.
  */
 export function readLeniently<T>(type: Type<T>, value: unknown): T | undefined {
-  const findings = new Findings({ lenient: true, unknownFields: "warn" });
+  const findings = new Findings({ lenient: true, unknownFields: "ignore" });
   return readAt(type, { findings, path: [], value });
 }
 
 /** For what a version of the agent has written: unknown fields are passed over. undefined if any known one cannot be read. */
 export function readStored<T>(type: Type<T>, value: unknown): T | undefined {
   if (value === undefined || value === null) return undefined;
-  const read = readValue(type, value, { unknownFields: "warn" });
+  const read = readValue(type, value, { unknownFields: "ignore" });
   return read.ok ? read.value : undefined;
 }
 

@@ -1,12 +1,6 @@
 // The spec of a pod. k8s: ValidatePodSpec, SetDefaults_PodSpec
 
-import {
-  harmless,
-  ignored,
-  refused,
-  NO_SCHEDULER,
-  NO_SERVICE_ACCOUNTS,
-} from "../decode/field-rules.ts";
+import { harmless, ignored, refused, NO_SCHEDULER } from "../decode/field-rules.ts";
 import { forbidden } from "../decode/field-reader.ts";
 import {
   boolean,
@@ -224,12 +218,13 @@ const FIELDS = {
     schedulingGates: ["[]PodSchedulingGate", "Conditions that a scheduler waits for."],
     resourceClaims: ["[]PodResourceClaim", "Devices that a cluster's driver allocates."],
   }),
-  ...unreadFields(refused(NO_SERVICE_ACCOUNTS, "default", ""), {
-    serviceAccountName: [
-      "string",
-      "Service account, the pod's identity to an API server: default.",
-    ],
-    serviceAccount: ["string", "Former name of serviceAccountName."],
+  serviceAccountName: string({
+    about: "Service account, the pod's identity to an API server. Default: default.",
+    ...SUBDOMAIN_FORM,
+    rule: ignored("the pod runs without a token, as there is no API server", "default", ""),
+  }),
+  ...unreadFields(harmless, {
+    serviceAccount: ["string", "Former name of serviceAccountName; never read."],
   }),
   ...unreadFields(harmless, {
     automountServiceAccountToken: [

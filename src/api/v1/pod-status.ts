@@ -119,6 +119,10 @@ export function allStatuses(
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
+export function hasRunningContainer(status: PodContainerStatuses): boolean {
+  return allStatuses(status).some(({ state }) => state.running !== undefined);
+}
+
 export interface PodFailure {
   /** Kubernetes' word: `DeadlineExceeded`, `Evicted`, … */
   readonly reason: string;
@@ -127,9 +131,9 @@ export interface PodFailure {
 
 /** The status, or a part of one, with every message changed, at any depth; the same object if no message differs. */
 export function withMessages<T extends object>(status: T, change: (message: string) => string): T {
-  const members: object = status;
   let copy: T | undefined;
-  for (const [name, member] of Object.entries<unknown>({ ...members })) {
+  for (const name in status) {
+    const member: unknown = status[name];
     const changed = changedMember(name, member, change);
     if (changed !== member) copy = Object.assign(copy ?? shallowCopy(status), { [name]: changed });
   }

@@ -69,8 +69,15 @@ export function placedContainers(spec: PodSpec): readonly PlacedContainer[] {
   );
 }
 
+/** What decides whether a container runs again. */
+export type RestartingContainer = Pick<Container, "restartPolicy" | "restartPolicyRules">;
+
+export interface RestartingSpec extends Pick<PodSpec, "restartPolicy"> {
+  readonly initContainers: readonly RestartingContainer[];
+}
+
 /** An init container that runs beside the others until the end. kubelet: IsRestartableInitContainer */
-export function isSidecar(spec: PodSpec, container: Container): boolean {
+export function isSidecar(spec: RestartingSpec, container: RestartingContainer): boolean {
   return spec.initContainers.includes(container) && container.restartPolicy === "Always";
 }
 

@@ -1,6 +1,16 @@
-// The schedule of a CronJob, as Kubernetes reads it (robfig/cron ParseStandard): five fields or a macro.
+// The schedule of a CronJob, as Kubernetes reads it (robfig/cron ParseStandard): five fields, a macro, or `@every 1h30m`.
 
-export interface Schedule {
+import { parseDuration } from "../resource/duration.ts";
+
+export type Schedule = Calendar | Interval;
+
+/** Every so often, counted from the last start. */
+export interface Interval {
+  readonly everyMs: number;
+}
+
+/** Minutes of the wall clock. */
+export interface Calendar {
   readonly minutes: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
   readonly days: ReadonlySet<number>;
@@ -10,6 +20,16 @@ export interface Schedule {
   /** A day has to match both fields of days; otherwise, where neither is a star, one of them is enough. */
   readonly needsBoth: boolean;
 }
+
+/** No moment matches it. */
+export const NEVER: Calendar = {
+  minutes: new Set(),
+  hours: new Set(),
+  days: new Set(),
+  months: new Set(),
+  weekdays: new Set(),
+  needsBoth: true,
+};
 
 const MACROS: Readonly<Record<string, string>> = {
   "@yearly": "0 0 1 1 *",
@@ -43,19 +63,31 @@ const FIELDS = [MINUTES, HOURS, DAYS, MONTH, WEEKDAY] as const;
 /** Longer than any schedule that a person writes. */
 const MAX_SCHEDULE = 256;
 
+/** A Job is named after its minute. */
+const MIN_INTERVAL_MS = 60_000;
+
 /** The schedule, or what is wrong with it. */
 export function parseSchedule(text: string): Schedule | string {
   if (text.length > MAX_SCHEDULE) return `must have at most ${MAX_SCHEDULE} characters`;
   if (/^(CRON_)?TZ=/.test(text)) return "must not name a time zone; write it into timeZone";
   const trimmed = text.trim();
+  if (trimmed.startsWith("@every ")) return intervalOf(trimmed.slice("@every ".length));
   if (trimmed.startsWith("@") && !Object.hasOwn(MACROS, trimmed))
-    return `must be five fields, or one of ${Object.keys(MACROS).join(", ")}`;
+    return `must be five fields, "@every 1h30m", or one of ${Object.keys(MACROS).join(", ")}`;
   const words = (MACROS[trimmed] ?? trimmed).split(/\s+/);
   if (words.length !== FIELDS.length) return FIVE;
   return scheduleOf(
     words,
     FIELDS.map((range, index) => parseField(words[index] ?? "", range)),
   );
+}
+
+/** Parts of a second do not count. */
+function intervalOf(written: string): Interval | string {
+  const ms = parseDuration(written.trim());
+  if (ms === undefined) return "must name a duration after @every, such as 1h30m";
+  if (ms < MIN_INTERVAL_MS) return "must name at least one minute after @every";
+  return { everyMs: Math.floor(ms / 1000) * 1000 };
 }
 
 function scheduleOf(

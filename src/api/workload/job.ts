@@ -26,6 +26,8 @@ import { isTimeZone } from "./wall-time.ts";
 const MAX_INDEXES = 10_000;
 /** Pods of one Job at a time: more `parallelism` than this is this. */
 export const MAX_PARALLEL = 50;
+/** Ended Jobs of one CronJob, of each kind: larger limits are this one. All are stored with their templates. */
+export const MAX_HISTORY = 20;
 const MAX_COUNT = 2_147_483_647;
 
 const INTEGER = fieldOf<number>({
@@ -143,7 +145,7 @@ const JOB_TEMPLATE = objectType("JobTemplateSpec", {
 
 const CRON_FIELDS = {
   schedule: string({
-    about: 'Five fields, such as "30 3 * * 1-5", or a macro such as @hourly.',
+    about: 'Five fields, such as "30 3 * * 1-5", a macro such as @hourly, or "@every 90m".',
     required: true,
     check: (text) => {
       const schedule = parseSchedule(text);
@@ -167,9 +169,16 @@ const CRON_FIELDS = {
   failedJobsHistoryLimit: count("Failed Jobs whose pods are kept.", 1),
 };
 
+function checkHistory(spec: ObjectOf<typeof CRON_FIELDS>, { findings, path }: Node): void {
+  for (const limit of ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] as const) {
+    const message = `at most ${MAX_HISTORY} ended Jobs are kept on this node`;
+    if (spec[limit] > MAX_HISTORY) findings.warn([...path, limit], "Ignored", message);
+  }
+}
+
 export const CRON_JOB = objectType("CronJob", {
   ...objectHead("CronJob", "batch/v1"),
-  spec: fieldOf(objectType("CronJobSpec", CRON_FIELDS))({
+  spec: fieldOf(objectType("CronJobSpec", CRON_FIELDS, { check: checkHistory }))({
     about: "When Jobs start, and which.",
     required: true,
   }),

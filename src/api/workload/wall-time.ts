@@ -15,6 +15,8 @@ export interface WallFields {
 
 const UTC = "Etc/UTC";
 const formats = new Map<string, Intl.DateTimeFormat>();
+/** More zones than CronJobs of one node use. Documents choose the names, and a name in other letters is another entry. */
+const MAX_FORMATS = 32;
 
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
@@ -28,6 +30,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     hour: "numeric",
     minute: "numeric",
   });
+  if (formats.size >= MAX_FORMATS) formats.clear();
   formats.set(zone, format);
   return format;
 }

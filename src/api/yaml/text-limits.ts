@@ -17,6 +17,12 @@ export const FILE_LIMITS: TextLimits = { bytes: 4 * 1024 * 1024, nodes: 50_000 }
 /** What arrives over MQTT. Any client of the broker may send one at any time, so it must cost less. */
 export const DOCUMENT_LIMITS: TextLimits = { bytes: 48 * 1024, nodes: 10_000 };
 
+/**
+ * One object that a client of the API sends. It is read, judged, written as a file with a manager for each field, and read
+ * again, in one go: nothing else runs meanwhile, so that it must cost less than a file, which holds many objects.
+ */
+export const BODY_LIMITS: TextLimits = { bytes: 4 * 1024 * 1024, nodes: 10_000 };
+
 /** How deep maps and lists may be nested. */
 export const MAX_DEPTH = 100;
 

@@ -1,206 +1,196 @@
-// Performs: `agent get`: any resource as a table, as names, as JSON or YAML; once, or with `-w` until Ctrl-C.
+// Performs: `agent get`: objects of any kind as a table, as names, as JSON or YAML or through a template; once, or with
+// `-w` until Ctrl-C. kubectl: get
 
-import { isWarning, type Rejection } from "../../api/pod/desired-pod.ts";
-import { messageOf } from "../../lib/errors.ts";
-import type { ObjectView } from "../api-views.ts";
-import { CliError } from "../exit-codes.ts";
-import type { LocalClient } from "../local-client.ts";
-import { listOf, objectName, printDocument, printObject } from "../json-yaml-output.ts";
-import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
-import type { Terminal } from "../process-io.ts";
+import { isListOf, isObjectView, isTable, type ObjectView } from "../../node/api-views.ts";
+import type { Result } from "../../lib/result.ts";
 import type { VerbCall } from "../define-verb.ts";
-import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./select-objects.ts";
-import {
-  headerOf,
-  inNamespace,
-  namespaceOf,
-  rowOf,
-  type OutputFormat,
-  type Query,
-  type Resource,
-  type ResourceView,
-} from "./resource-type.ts";
-
-/** Everything about one call of `agent get`. */
-interface GetCall {
-  readonly resource: Resource;
-  readonly query: Query;
-  readonly output: OutputFormat | undefined;
-  readonly client: LocalClient;
-  readonly terminal: Terminal;
-}
+import { CliError, UsageError } from "../exit-codes.ts";
+import { listOf, objectName, printObject } from "../json-yaml-output.ts";
+import { printable, printableText, tableText, type Row } from "../terminal-text.ts";
+import { parseSelector } from "../../server/kube/label-selector.ts";
+import { apiResources, type ApiResource } from "./api-resources.ts";
+import { tableFlags, type GetCall } from "./get-call.ts";
+import { customCells } from "./custom-columns.ts";
+import { jsonPathValues, printJsonPath } from "./json-path.ts";
+import { listPath, TABLE, type GetFlags } from "./list-path.ts";
+import { outputFormat } from "./output-format.ts";
+import { resourceArguments, type Wanted } from "./resource-arguments.ts";
+import { refusalsOf } from "./refusals.ts";
+import { BY_LAST_SEEN, orderBy } from "./sort-by.ts";
+import { rowOf, titlesOf } from "./table-rows.ts";
+import { Watch } from "./watch.ts";
 
 /** The exit code. Throws CliError if there is no object of that name, or the agent cannot be reached. */
-export async function get(resource: Resource, verb: VerbCall): Promise<0> {
+export async function get(verb: VerbCall): Promise<0 | 1> {
   const { args, terminal } = verb;
-  const { output, watch: isWatch, ...flags } = verb.flags<GetFlags>();
+  const flags = verb.flags<GetFlags>();
+  const output = valueOf(outputFormat(flags.output));
+  valueOf(parseSelector(flags.selector ?? ""));
   const client = await verb.connect();
-  const query = readQuery(resource, args[0], flags);
-  const call: GetCall = { resource, query, output, client, terminal };
-  if (isWatch === true) await watch(call);
-  else await getOnce(call);
-  return 0;
+  const { wanted, isMixed } = valueOf(resourceArguments(args, await apiResources(client)));
+  refuseWrongFlags(flags, wanted);
+  const call = { client, terminal, flags, output, wanted, isMixed };
+  if (flags.watch === true || flags.watchOnly === true) return new Watch(call).run();
+  return output.type === "table" ? printTables(call, output.isWide) : printObjects(call);
 }
 
-async function getOnce(call: GetCall): Promise<void> {
-  const { resource, query, output, terminal } = call;
-  const [all, refusals] = await Promise.all([list(call), listRefusals(call)]);
-  const objects = selectObjects(resource, all, query);
-  if (query.name !== undefined && objects.length === 0) throw notFound(call, refusals);
-  await new Printer(call).printAll(objects);
-  if (output !== undefined && output !== "wide") return;
-  if (objects.length === 0) terminal.err(`${nothingFound(call, all.length)}\n`);
-  terminal.err(refusals.map((line) => `${line}\n`).join(""));
+export function valueOf<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new UsageError(result.errors.map(({ message }) => message).join("; "));
 }
 
-async function list(
-  { resource, query, client }: GetCall,
-  signal?: AbortSignal,
-): Promise<readonly ObjectView[]> {
-  const path = resource.path(query);
-  if (resource.isSingle === true) return [await client.read(path, resource.isObject, signal)];
-  return client.list(path, resource.isObject, signal);
+function refuseWrongFlags(flags: GetFlags, wanted: readonly Wanted[]): void {
+  const { allNamespaces = false, selector, fieldSelector, watch, watchOnly } = flags;
+  const isNamed = wanted.some(({ name }) => name !== undefined);
+  if (isNamed && allNamespaces)
+    throw new UsageError("a name and --all-namespaces exclude each other; use -n NAMESPACE");
+  if (isNamed && (selector ?? fieldSelector) !== undefined)
+    throw new UsageError("a name and a selector exclude each other; give one of them");
+  if ((watch === true || watchOnly === true) && wanted.length > 1)
+    throw new UsageError("-w follows one kind, or one object of a kind");
 }
 
-/** The refusals that concern the query, a line each. */
-async function listRefusals(
-  { resource, query, client }: GetCall,
-  signal?: AbortSignal,
-): Promise<readonly string[]> {
-  if (resource.refusals === "None") return [];
-  return selectRefusals(resource, await client.rejected(signal), query).map(refusalLine);
-}
-
-/** `file:line: field: message`; of what is no mistake `file:line: warning: field: message`. */
-export function refusalLine({ ref, line, code, path, message }: Rejection): string {
-  return errorLine({ file: ref, line, path, message }, isWarning({ code }) ? "warning: " : "");
-}
-
-function nothingFound({ resource, query }: GetCall, total: number): string {
-  return resource.nothingFound?.(query, total) ?? `No ${resource.name} found${inNamespace(query)}.`;
-}
-
-function notFound({ resource, query }: GetCall, refusals: readonly string[]): CliError {
-  const lines = refusals.map((line) => `\n  ${line}`).join("");
-  const refused = lines === "" ? "" : `; these were refused and may be it:${lines}`;
-  const name = printable(query.name ?? "");
-  const namespace = printable(query.namespace ?? "");
-  return new CliError(`${resource.name} "${name}" not found in namespace "${namespace}"${refused}`);
-}
-
-/** Prints objects in the format asked for. */
-class Printer {
-  readonly #call: GetCall;
-  readonly #table: GrowingTable;
-
-  constructor(call: GetCall) {
-    this.#call = call;
-    this.#table = new GrowingTable(headerOf(call.resource, this.#view()));
+/** One table for each kind. */
+async function printTables(call: GetCall, isWide: boolean): Promise<0 | 1> {
+  const { terminal, flags, wanted } = call;
+  const kinds = [...new Set(wanted.map(({ resource }) => resource))];
+  let printed = 0;
+  let isFailed = false;
+  for (const resource of kinds) {
+    const rows: Row[] = [];
+    let titles: Row = [];
+    for (const one of wanted.filter((each) => each.resource === resource)) {
+      const table = await readTable(call, one);
+      if (table === undefined) {
+        isFailed = flags.ignoreNotFound !== true || isFailed;
+        continue;
+      }
+      const shown = tableFlags(call, resource, isWide);
+      titles = titlesOf(table.columnDefinitions, shown);
+      const order = orderOf(flags, resource);
+      const sorted =
+        order === undefined ? table.rows : table.rows.toSorted((a, b) => order(a.object, b.object));
+      rows.push(...sorted.map((row) => rowOf(table.columnDefinitions, row, shown)));
+    }
+    if (rows.length > 0) {
+      const { palette } = terminal;
+      const text = tableText(titles, rows, { palette, isHeadless: flags.headers === false });
+      terminal.out(`${printed > 0 ? "\n" : ""}${text}`);
+    }
+    printed += rows.length;
   }
+  // Of a name that may be missing there is nothing to report.
+  const isExpected = flags.ignoreNotFound !== true && wanted.some(({ name }) => name === undefined);
+  if (printed === 0 && isExpected) terminal.err(`${await nothingFound(call)}\n`);
+  terminal.err((await refusalsOf(call)).map((line) => `${line}\n`).join(""));
+  return isFailed ? 1 : 0;
+}
 
-  /** One document: the object that was named, or the list. */
-  async printAll(objects: readonly ObjectView[]): Promise<void> {
-    const { resource, query, output, terminal } = this.#call;
-    if (output !== "json" && output !== "yaml") return this.#printLines(objects, []);
-    const [first] = objects;
-    const isOne = query.name !== undefined || resource.isSingle === true;
-    const whole = isOne && first !== undefined ? first : listOf(objects);
-    return printObject(terminal, whole, output);
+/** undefined = there is no such object, which was printed as an error. */
+async function readTable(call: GetCall, wanted: Wanted) {
+  const path = listPath(wanted, call.flags, { includeObject: "Object" });
+  return orMissing(call, wanted, () => call.client.object(path, isTable, { accept: TABLE }));
+}
+
+async function orMissing<T>(
+  call: GetCall,
+  { resource, name }: Wanted,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof CliError) || name === undefined) throw error;
+    if (!error.message.endsWith("not found")) throw error;
+    if (call.flags.ignoreNotFound === true) return undefined;
+    const namespace = call.flags.namespace ?? "default";
+    const where = resource.isNamespaced ? ` in namespace "${printable(namespace)}"` : "";
+    const refused = (await refusalsOf(call, name)).map((line) => `\n  ${line}`).join("");
+    const hint = refused === "" ? "" : `; these were refused and may be it:${refused}`;
+    const sentence = `${resource.name} "${printable(name)}" not found${where}${hint}`;
+    if (call.wanted.length === 1) throw new CliError(sentence);
+    call.terminal.err(`Error: ${sentence}\n`);
+    return undefined;
   }
+}
 
-  /** One document per changed object; what is gone appears in tables only. */
-  async printChanges(changed: readonly ObjectView[], gone: readonly ObjectView[]): Promise<void> {
-    const { output, terminal } = this.#call;
-    if (output !== "json" && output !== "yaml") return this.#printLines(changed, gone);
-    for (const object of changed) await printDocument(terminal, object, output);
+function orderOf(
+  { sortBy }: GetFlags,
+  { kind }: ApiResource,
+): ((a: unknown, b: unknown) => number) | undefined {
+  if (sortBy !== undefined) return valueOf(orderBy(sortBy));
+  return kind === "Event" ? valueOf(orderBy(BY_LAST_SEEN)) : undefined;
+}
+
+async function nothingFound({ flags, wanted, client }: GetCall): Promise<string> {
+  const { namespace = "default", allNamespaces = false } = flags;
+  const [first] = wanted;
+  if (allNamespaces || first?.resource.isNamespaced !== true) return "No resources found";
+  const all = { ...flags, allNamespaces: true };
+  const table = await client.object(listPath(first, all), isTable, { accept: TABLE });
+  const more = table.rows.length;
+  const hint = more > 0 ? ` The node has ${more} more; -A shows all namespaces.` : "";
+  return `No resources found in ${printable(namespace)} namespace.${hint}`;
+}
+
+/** Every format but tables. */
+async function printObjects(call: GetCall): Promise<0 | 1> {
+  const { wanted, flags } = call;
+  const objects: ObjectView[] = [];
+  let isFailed = false;
+  for (const one of wanted) {
+    const found = await orMissing(call, one, () => readObjects(call, one));
+    if (found === undefined) isFailed = flags.ignoreNotFound !== true || isFailed;
+    const order = orderOf(flags, one.resource);
+    objects.push(...(order === undefined ? (found ?? []) : (found ?? []).toSorted(order)));
   }
+  const [only, ...more] = wanted;
+  const isOne = more.length === 0 && only?.name !== undefined;
+  await printAll(call, objects, isOne);
+  return isFailed ? 1 : 0;
+}
 
-  #printLines(objects: readonly ObjectView[], gone: readonly ObjectView[]): void {
-    const { resource, output, terminal } = this.#call;
-    if (output === "name")
+async function readObjects(call: GetCall, wanted: Wanted): Promise<readonly ObjectView[]> {
+  const { client, flags } = call;
+  const path = listPath(wanted, flags);
+  if (wanted.name !== undefined) return [await client.object(path, isObjectView)];
+  const { items } = await client.object(path, isListOf(isItem));
+  return items.map((item) => ({ ...item, kind: item.kind ?? wanted.resource.kind }));
+}
+
+function isItem(value: unknown): value is Omit<ObjectView, "kind"> & Partial<ObjectView> {
+  return isObjectView({ kind: "", ...Object(value) } as unknown);
+}
+
+async function printAll(
+  { output, terminal, flags }: GetCall,
+  objects: readonly ObjectView[],
+  isOne: boolean,
+): Promise<void> {
+  const [first] = objects;
+  if (isOne && first === undefined) return;
+  const whole = isOne ? first : listOf(objects);
+  switch (output.type) {
+    case "json":
+    case "yaml":
+      return printObject(terminal, whole ?? {}, output.type);
+    case "name":
       return terminal.out(objects.map((object) => `${printable(objectName(object))}\n`).join(""));
-    const view = this.#view();
-    const rows = [
-      ...objects.map((object) => rowOf(resource, object, view)),
-      ...gone.map((object) => this.#goneRow(object, view)),
-    ];
-    return terminal.out(this.#table.add(rows));
-  }
-
-  #goneRow(object: ObjectView, view: ResourceView): Row {
-    const { resource } = this.#call;
-    const titles = headerOf(resource, view);
-    return rowOf(resource, object, view).map((cell, column) =>
-      titles[column] === resource.goneColumn ? "Gone" : cell,
-    );
-  }
-
-  #view(): ResourceView {
-    const { query, output, terminal } = this.#call;
-    return {
-      isWide: output === "wide",
-      withNamespace: query.namespace === undefined,
-      now: terminal.clock.now(),
-    };
-  }
-}
-
-const POLL_MS = 1000;
-
-/** Polls until Ctrl-C. An agent that cannot be reached is an error at the start; later it is waited for. */
-async function watch(call: GetCall): Promise<void> {
-  const { terminal } = call;
-  const interrupted = terminal.interrupted();
-  const changes = new Changes(call);
-  await changes.printObjects(interrupted);
-  let isReported = false;
-  while (!interrupted.aborted) {
-    await terminal.clock.sleep(POLL_MS, interrupted);
-    if (interrupted.aborted) return;
-    try {
-      await changes.printObjects(interrupted);
-      await changes.printRefusals(interrupted);
-      isReported = false;
-    } catch (thrown) {
-      if (interrupted.aborted) return;
-      if (!isReported) terminal.err(`${messageOf(thrown)}; waiting for it\n`);
-      isReported = true;
+    case "jsonpath": {
+      const text = output.asJson
+        ? `${JSON.stringify(jsonPathValues(output.path, whole), null, 4)}\n`
+        : printJsonPath(output.path, whole);
+      return terminal.out(terminal.isTerminal ? printableText(text) : text);
     }
-  }
-}
-
-/** What a watch has printed so far, so that only changes are printed. */
-class Changes {
-  readonly #call: GetCall;
-  readonly #printer: Printer;
-  #printed = new Map<string, { readonly identity: string; readonly object: ObjectView }>();
-  #refusals = new Set<string>();
-
-  constructor(call: GetCall) {
-    this.#call = call;
-    this.#printer = new Printer(call);
-  }
-
-  async printObjects(signal: AbortSignal): Promise<void> {
-    const { resource, query, output } = this.#call;
-    const before = this.#printed;
-    const now: typeof before = new Map();
-    const changed: ObjectView[] = [];
-    for (const object of selectObjects(resource, await list(this.#call, signal), query)) {
-      const key = `${namespaceOf(object)}/${object.metadata.name}`;
-      const identity = JSON.stringify(resource.identity?.(object, output === "wide") ?? object);
-      now.set(key, { identity, object });
-      if (before.get(key)?.identity !== identity) changed.push(object);
+    case "columns": {
+      const rows = objects.map((object) => customCells(output.columns, object));
+      const titles = output.columns.map(({ title }) => title);
+      const { palette } = terminal;
+      return terminal.out(
+        tableText(titles, rows, { palette, isHeadless: flags.headers === false }),
+      );
     }
-    this.#printed = now;
-    const gone = [...before].filter(([key]) => !now.has(key)).map(([, { object }]) => object);
-    await this.#printer.printChanges(changed, resource.goneColumn === undefined ? [] : gone);
-  }
-
-  async printRefusals(signal: AbortSignal): Promise<void> {
-    const lines = await listRefusals(this.#call, signal);
-    const added = lines.filter((line) => !this.#refusals.has(line));
-    this.#refusals = new Set(lines);
-    this.#call.terminal.err(added.map((line) => `${line}\n`).join(""));
+    case "table":
+      return undefined;
   }
 }

@@ -7,7 +7,7 @@ import type { ImageStore } from "../../containerd/archive/image-store.ts";
 import { grpcCriClient, type GrpcCriClient } from "../../cri/cri-client.ts";
 import { GrpcChannel } from "../../cri/grpc-connection.ts";
 import { readDiskFacts, readMachineFacts } from "../../host/machine.ts";
-import { isRunning, ownIdentity } from "../../host/process-identity.ts";
+import { isRunning, ownIdentity } from "../../host/process/process-identity.ts";
 import { isInvalidArchive } from "../../image/archive/archive-error.ts";
 import { bringArchive } from "../../image/archive/bring-archive.ts";
 import { exportArchive } from "../../image/archive/export-archive.ts";
@@ -20,10 +20,8 @@ import type { VerbCall } from "../define-verb.ts";
 import { CliError, UsageError } from "../exit-codes.ts";
 import { loadConfig } from "../load-config.ts";
 import type { Terminal } from "../process-io.ts";
-import { columnWidths, formatRows, printable, type Row } from "../terminal-text.ts";
-
-const PROGRESS_MS = 500;
-const MEBIBYTE = 1024 * 1024;
+import { withProgress } from "../terminal/progress-line.ts";
+import { printable, tableText, type Row } from "../terminal-text.ts";
 
 /** The exit code. Throws CliError; UsageError for a file that is no image archive. */
 export async function importImages({ args, flags, terminal }: VerbCall): Promise<0> {
@@ -31,26 +29,29 @@ export async function importImages({ args, flags, terminal }: VerbCall): Promise
   const { name, ...connection } = flags<{ readonly name?: string }>();
   using containerd = await connectContainerd({ connection, terminal });
   const { store, cri } = containerd;
-  const progress = progressLine(terminal, "read");
+  const what = path === "-" ? "standard input" : path;
+  let bytes = 0;
+  const text = (seconds: number): string =>
+    `importing ${what}: ${mebibytes(bytes)} read (${seconds} s)`;
   try {
-    const images = await bringArchive({
-      archives: { store, read: archiveBytes },
-      cri,
-      clock: terminal.clock,
-      path,
-      architecture: readMachineFacts().architecture,
-      baseName: name,
-      onProgress: progress.show,
-      signal: terminal.interrupted(),
-    });
-    progress.clear();
+    const images = await withProgress(terminal, text, () =>
+      bringArchive({
+        archives: { store, read: archiveBytes },
+        cri,
+        clock: terminal.clock,
+        path,
+        architecture: readMachineFacts().architecture,
+        baseName: name,
+        onProgress: (read) => void (bytes = read),
+        signal: terminal.interrupted(),
+      }),
+    );
     for (const { names, target } of images)
       for (const one of names.filter((known) => !known.includes("@")))
         terminal.out(`imported ${printable(one)} (${target.digest})\n`);
     return 0;
   } catch (thrown) {
-    progress.clear();
-    throw importFailure(thrown, path === "-" ? "standard input" : path);
+    throw importFailure(thrown, what);
   }
 }
 
@@ -64,14 +65,12 @@ export async function listImages({ flags, terminal, connect }: VerbCall): Promis
       terminal.err("Note: no agent answers, so who uses the images is not shown\n");
     const rows = images.flatMap(({ id, repoTags, repoDigests, size }): Row[] => {
       const names = repoTags.length > 0 ? repoTags : [repoDigests[0] ?? "<none>"];
-      const own = kept === undefined ? [] : [kept.get(id) ?? ""];
+      const own = kept === undefined ? [] : [kept.get(id) ?? "<none>"];
       return names.map((name) => [printable(name), shortId(id), mebibytes(Number(size)), ...own]);
     });
-    const table = [
-      ["IMAGE", "ID", "SIZE", ...(kept === undefined ? [] : ["IN USE BY"])],
-      ...rows.toSorted(([a = ""], [b = ""]) => compareText(a, b)),
-    ];
-    terminal.out(formatRows(table, columnWidths(table)));
+    const titles = ["IMAGE", "ID", "SIZE", ...(kept === undefined ? [] : ["IN USE BY"])];
+    const sorted = rows.toSorted(([a = ""], [b = ""]) => compareText(a, b));
+    terminal.out(tableText(titles, sorted, terminal));
     return 0;
   } catch (thrown) {
     throw new CliError(messageOf(thrown), thrown);
@@ -84,7 +83,9 @@ async function keptImages(
 ): Promise<ReadonlyMap<string, string> | undefined> {
   try {
     const images = await (await connect()).images();
-    return new Map(images.map(({ id, kept }) => [id, kept === undefined ? "" : keptBy(kept)]));
+    return new Map(
+      images.map(({ id, kept }) => [id, kept === undefined ? "<none>" : keptBy(kept)]),
+    );
   } catch (error) {
     if (error instanceof CliError) return undefined;
     throw error;
@@ -101,26 +102,26 @@ export async function exportImages({ args, flags, terminal }: VerbCall): Promise
   if (output === "-" && terminal.isTerminal)
     throw new UsageError("an archive is no text: write it to a file (-o FILE), or into a pipe");
   using containerd = await connectContainerd({ connection, terminal });
-  const progress = progressLine(terminal, "written");
+  let bytes = 0;
+  const text = (seconds: number): string =>
+    `exporting to ${output}: ${mebibytes(bytes)} written (${seconds} s)`;
   try {
-    await using file = await openOutput(output);
-    let bytes = 0;
-    const chunks = exportArchive({
-      store: containerd.store,
-      names: args,
-      architecture: readMachineFacts().architecture,
-      signal: terminal.interrupted(),
+    await withProgress(terminal, text, async () => {
+      await using file = await openOutput(output);
+      const chunks = exportArchive({
+        store: containerd.store,
+        names: args,
+        architecture: readMachineFacts().architecture,
+        signal: terminal.interrupted(),
+      });
+      for await (const chunk of chunks) {
+        await file.write(chunk);
+        bytes += chunk.length;
+      }
+      await file.keep();
     });
-    for await (const chunk of chunks) {
-      await file.write(chunk);
-      bytes += chunk.length;
-      progress.show(bytes);
-    }
-    await file.keep();
-    progress.clear();
     return 0;
   } catch (thrown) {
-    progress.clear();
     if (reasonOf(thrown, "") === "InvalidImageName") throw new UsageError(messageOf(thrown));
     throw new CliError(messageOf(thrown), thrown);
   }
@@ -131,7 +132,7 @@ interface Connected extends Disposable {
   readonly cri: GrpcCriClient;
 }
 
-async function connectContainerd({
+export async function connectContainerd({
   connection,
   terminal,
 }: {
@@ -144,6 +145,7 @@ async function connectContainerd({
   const cri = grpcCriClient({ endpoint, clock });
   const store = containerdImages({
     channel,
+    clock,
     cri,
     owner: ownIdentity(),
     isRunning,
@@ -165,28 +167,4 @@ function importFailure(thrown: unknown, what: string): CliError {
   return errorCode(thrown) === "ENOENT"
     ? new UsageError(`${what}: no such file`)
     : new CliError(message, thrown);
-}
-
-interface Progress {
-  readonly show: (bytes: number) => void;
-  readonly clear: () => void;
-}
-
-/** One line that is written again and again; on a terminal only. */
-function progressLine(terminal: Terminal, done: "read" | "written"): Progress {
-  const { clock, isTerminal } = terminal;
-  let shownAt = clock.monotonic();
-  let isShown = false;
-  return {
-    show: (bytes) => {
-      const now = clock.monotonic();
-      if (!isTerminal || now - shownAt < PROGRESS_MS) return;
-      shownAt = now;
-      isShown = true;
-      terminal.err(`\r${Math.floor(bytes / MEBIBYTE)} MiB ${done}`);
-    },
-    clear: () => {
-      if (isShown) terminal.err("\r\u001b[K");
-    },
-  };
 }

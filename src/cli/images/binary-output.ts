@@ -1,6 +1,7 @@
 // Performs: writes bytes to a file, which appears whole or not at all, or to standard output.
 
 import { open, rename, rm } from "node:fs/promises";
+import { syncDirectoryOf } from "../../lib/files/system-durable-file.ts";
 
 export interface BinaryOutput extends AsyncDisposable {
   /** `data` may be used again when this resolves. */
@@ -15,7 +16,9 @@ const MODE = 0o644;
 export async function openOutput(path: string): Promise<BinaryOutput> {
   if (path === "-") return standardOutput();
   const temporary = `${path}.part`;
-  const file = await open(temporary, "w", MODE);
+  // Never through a link that another user has made, and never with the mode of an older file.
+  await rm(temporary, { force: true });
+  const file = await open(temporary, "wx", MODE);
   let isKept = false;
   return {
     async write(data) {
@@ -25,6 +28,7 @@ export async function openOutput(path: string): Promise<BinaryOutput> {
     async keep() {
       await file.sync();
       await rename(temporary, path);
+      syncDirectoryOf(path);
       isKept = true;
     },
     async [Symbol.asyncDispose]() {

@@ -3,13 +3,11 @@
 
 import { imageNameError } from "../../image/image-reference.ts";
 import { mebibytes } from "../../image/pull-progress.ts";
-import type { ImageView } from "../api-views.ts";
+import type { ImageView } from "../../node/api-views.ts";
 import type { VerbCall } from "../define-verb.ts";
-import type { LocalClient } from "../local-client.ts";
 import { CliError, UsageError } from "../exit-codes.ts";
+import { withProgress } from "../terminal/progress-line.ts";
 import { printable } from "../terminal-text.ts";
-
-const PROGRESS_MS = 1_000;
 
 /** The exit code; every image is tried. Throws CliError if no agent runs. */
 export async function pullImages({ args, terminal, connect }: VerbCall): Promise<number> {
@@ -20,16 +18,15 @@ export async function pullImages({ args, terminal, connect }: VerbCall): Promise
   const client = await connect();
   const signal = terminal.interrupted();
   return eachOf({ args, terminal, signal }, async (name) => {
-    const ended = new AbortController();
-    void showProgress(name, { client, terminal, ended: ended.signal });
+    const text = async (seconds: number): Promise<string> => {
+      const progress = await client.pullProgress(name);
+      return `pulling ${name}${progress === undefined ? "" : `: ${progress}`} (${seconds} s)`;
+    };
     try {
-      await client.pullImage(name, signal);
+      await withProgress(terminal, text, () => client.pullImage(name, signal));
     } catch (error) {
       if (signal.aborted) throw new CliError(`the pull of ${name} was cancelled`, error);
       throw error;
-    } finally {
-      ended.abort();
-      clearLine(terminal);
     }
     return `pulled ${printable(name)}\n`;
   });
@@ -39,14 +36,19 @@ export async function pullImages({ args, terminal, connect }: VerbCall): Promise
 export async function removeImages(call: VerbCall): Promise<number> {
   const { force = false } = call.flags<{ readonly force?: boolean }>();
   const client = await call.connect();
-  return eachOf(call, async (name) => lines(await client.removeImage(name, force), "removed"));
+  return eachOf(call, async (name) => {
+    const text = (seconds: number): string => `removing ${name} (${seconds} s)`;
+    const removed = await withProgress(call.terminal, text, () => client.removeImage(name, force));
+    return lines(removed, "removed");
+  });
 }
 
 /** The exit code. Throws CliError. */
 export async function pruneImages({ flags, terminal, connect }: VerbCall): Promise<0> {
   const { dryRun = false } = flags<{ readonly dryRun?: boolean }>();
   const client = await connect();
-  const images = await client.pruneImages(dryRun);
+  const text = (seconds: number): string => `removing images (${seconds} s)`;
+  const images = await withProgress(terminal, text, () => client.pruneImages(dryRun));
   terminal.out(lines(images, dryRun ? "would remove" : "removed"));
   const bytes = images.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const what = images.length === 1 ? "1 image" : `${images.length} images`;
@@ -87,32 +89,4 @@ function lines(images: readonly ImageView[], what: string): string {
       return `${what} ${printable(shown)} (${mebibytes(sizeBytes)})\n`;
     })
     .join("");
-}
-
-async function showProgress(
-  name: string,
-  {
-    client,
-    terminal,
-    ended,
-  }: {
-    readonly client: LocalClient;
-    readonly terminal: VerbCall["terminal"];
-    readonly ended: AbortSignal;
-  },
-): Promise<void> {
-  const { clock, isTerminal } = terminal;
-  while (isTerminal && !ended.aborted) {
-    await clock.sleep(PROGRESS_MS, ended);
-    if (ended.aborted) return;
-    // The pull itself reports what is wrong.
-    const progress = await client.pullProgress(name).catch(() => undefined);
-    if (ended.aborted) return;
-    const shown = progress === undefined ? "" : `: ${printable(progress)}`;
-    terminal.err(`\r\u001b[Kpulling ${printable(name)}${shown}`);
-  }
-}
-
-function clearLine(terminal: VerbCall["terminal"]): void {
-  if (terminal.isTerminal) terminal.err("\r\u001b[K");
 }

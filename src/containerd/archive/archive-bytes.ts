@@ -90,7 +90,10 @@ async function* decompressed(
 /** By the first bytes; undefined = it is not compressed. */
 function decompressor([a, b, c, d]: Uint8Array): (Readable & NodeJS.WritableStream) | undefined {
   if (a === 0x1f && b === 0x8b) return createGunzip({ chunkSize: CHUNK_BYTES });
-  if (a !== 0x28 || b !== 0xb5 || c !== 0x2f || d !== 0xfd) return undefined;
+  const isFrame = a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd;
+  // pzstd begins with a frame that only says how long the next one is.
+  const isSkippable = a !== undefined && a >> 4 === 5 && b === 0x2a && c === 0x4d && d === 0x18;
+  if (!isFrame && !isSkippable) return undefined;
   const params = { [constants.ZSTD_d_windowLogMax]: Math.log2(MAX_ZSTD_MEMORY) };
   return createZstdDecompress({ chunkSize: CHUNK_BYTES, params });
 }

@@ -2,9 +2,10 @@
 // fails, its lease goes with everything that only the lease kept.
 
 import { GrpcCode } from "../../lib/grpc-code.ts";
-import { hasCode, ifFound } from "../../cri/cri-error.ts";
+import { CriError, hasCode, ifFound } from "../../cri/cri-error.ts";
 import { ignoreNotFound, type CallSettings, type GrpcChannel } from "../../cri/grpc-connection.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { CRI_NAMESPACE_HEADERS } from "../containerd.ts";
 import { Content } from "../gen/containerd/services/content/v1/content_pb.ts";
 import { Images } from "../gen/containerd/services/images/v1/images_pb.ts";
@@ -15,6 +16,8 @@ import type { ImageSession, ImageStore, TargetDescriptor } from "./image-store.t
 const CALL_MS = 60_000;
 /** Removes from the disk what only the lease has kept; slow on an SD card. */
 const RELEASE_MS = 300_000;
+/** Waits between attempts to remove an unfinished write. */
+const ABORT_AGAIN_MS: readonly number[] = [20, 100, 500, 2_000];
 const READ_BYTES = 1024 * 1024;
 const LEASE_PREFIX = "agent-archive-";
 const OWNER_LABEL = "agent/owner";
@@ -24,6 +27,7 @@ const LABELS = { "io.cri-containerd.image": "managed" };
 
 export interface ContainerdImagesOptions {
   readonly channel: GrpcChannel;
+  readonly clock: Clock;
   /** Of this process, and whether another one still runs. */
   readonly owner: string;
   readonly isRunning: (owner: string) => boolean;
@@ -48,7 +52,7 @@ export function containerdImages(options: ContainerdImagesOptions): ImageStore {
       const id = `${LEASE_PREFIX}${options.owner}-${opened}`;
       const labels = { [OWNER_LABEL]: options.owner };
       await channel.unary(Leases.method.create, { id, labels }, settingsOf(signal));
-      return session(channel, { id, signal });
+      return session(options, { id, signal });
     },
     async target(name, signal) {
       const found = await ifFound(channel.unary(Images.method.get, { name }, settingsOf(signal)));
@@ -66,25 +70,34 @@ function settingsOf(signal: AbortSignal | undefined): CallSettings {
 }
 
 /** Releases what dead processes have left. */
-async function sweep(
-  { channel, isRunning }: ContainerdImagesOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function sweep(options: ContainerdImagesOptions, signal: AbortSignal): Promise<void> {
+  const { channel, isRunning } = options;
   const { leases } = await channel.unary(Leases.method.list, {}, settingsOf(signal));
   for (const { id, labels } of leases) {
     if (!id.startsWith(LEASE_PREFIX) || isRunning(labels[OWNER_LABEL] ?? "")) continue;
-    await release(channel, id);
+    await release(options, id);
   }
 }
 
 /** Not cancelled by the signal that ended the session. */
-async function release(channel: GrpcChannel, id: string): Promise<void> {
+async function release(options: ContainerdImagesOptions, id: string): Promise<void> {
+  const { channel } = options;
   const settings = { timeoutMs: RELEASE_MS, headers: CRI_NAMESPACE_HEADERS };
   const { statuses } = await channel.unary(Content.method.listStatuses, {}, settings);
-  for (const { ref } of statuses)
-    if (ref.startsWith(`${id}-`))
-      await ignoreNotFound(channel.unary(Content.method.abort, { ref }, settings));
+  for (const { ref } of statuses) if (ref.startsWith(`${id}-`)) await abortWrite(options, ref);
   await ignoreNotFound(channel.unary(Leases.method.delete, { id, sync: true }, settings));
+}
+
+/** containerd closes a write whose call is over in its own time: a file that it still adds makes the removal fail. */
+async function abortWrite({ channel, clock }: ContainerdImagesOptions, ref: string): Promise<void> {
+  const settings = { timeoutMs: RELEASE_MS, headers: CRI_NAMESPACE_HEADERS };
+  for (const wait of [...ABORT_AGAIN_MS, undefined])
+    try {
+      return await ignoreNotFound(channel.unary(Content.method.abort, { ref }, settings));
+    } catch (thrown) {
+      if (wait === undefined || !(thrown instanceof CriError)) throw thrown;
+      await clock.sleep(wait);
+    }
 }
 
 interface Lease {
@@ -92,7 +105,8 @@ interface Lease {
   readonly signal: AbortSignal;
 }
 
-function session(channel: GrpcChannel, { id, signal }: Lease): ImageSession {
+function session(options: ContainerdImagesOptions, { id, signal }: Lease): ImageSession {
+  const { channel } = options;
   const headers = { ...CRI_NAMESPACE_HEADERS, "containerd-lease": id };
   const settings = { ...settingsOf(signal), headers };
   let blobs = 0;
@@ -120,7 +134,7 @@ function session(channel: GrpcChannel, { id, signal }: Lease): ImageSession {
       await channel.unary(Content.method.update, { info, updateMask }, settings);
     },
     name: (name, target) => nameImage(channel, { name, target }, settings),
-    [Symbol.asyncDispose]: () => release(channel, id),
+    [Symbol.asyncDispose]: () => release(options, id),
   };
 }
 

@@ -1,10 +1,11 @@
 // Performs: `agent fleet keygen`: the keys of a new fleet, in new files that only their owner reads, and its first TrustBundle.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CliError, invalidInput } from "../../cli/exit-codes.ts";
 import type { Terminal } from "../../cli/process-io.ts";
 import { errorCode, messageOf } from "../../lib/errors.ts";
+import { writeNewDurably } from "../../lib/files/system-durable-file.ts";
 import { writtenBundle } from "./bundle-file.ts";
 import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
 import { withoutUndefined } from "../../lib/json.ts";
@@ -72,7 +73,7 @@ function writeNew(directory: string, files: readonly NewFile[]): void {
     );
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    for (const { path, content, mode } of files) writeFileSync(path, content, { flag: "wx", mode });
+    for (const { path, content, mode } of files) writeNewDurably(path, content, mode);
   } catch (thrown) {
     const code = errorCode(thrown);
     const why = code === "" ? messageOf(thrown) : code;

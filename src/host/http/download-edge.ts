@@ -1,5 +1,7 @@
 // One GET of a text that a server offers, as the agent asks for it. Types only.
 
+import type { Clock } from "../../lib/clock.ts";
+
 export interface DownloadRequest {
   /** http: or https:, without user and password. */
   readonly url: string;
@@ -26,6 +28,13 @@ export type DownloadAnswer =
   | { readonly type: "NotModified" }
   /** Any other status; `retryAfterMs`: when the server wants to be asked again. */
   | { readonly type: "Status"; readonly status: number; readonly retryAfterMs?: number };
+
+/** What HTTP servers see. */
+export interface DownloadOptions {
+  readonly clock: Clock;
+  /** `agent/0.1.0 (linux/arm64)` */
+  readonly userAgent: string;
+}
 
 /** Rejects with AgentError: `ConnectionFailed`, `Timeout`, `TooLarge`, `BadRedirect`, `BadAnswer` or `Aborted`. */
 export type Download = (request: DownloadRequest, signal: AbortSignal) => Promise<DownloadAnswer>;

@@ -5,7 +5,6 @@ import { request as sendRequest, type IncomingMessage } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
-import type { Clock } from "../../lib/clock.ts";
 import { AgentError, errorCode } from "../../lib/errors.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 import { grouped } from "../../lib/short-text.ts";
@@ -16,32 +15,62 @@ import {
   timedOut,
   type Settle,
 } from "../probe/probe-connection.ts";
-import type { Download, DownloadAnswer, DownloadRequest } from "./download-edge.ts";
+import type {
+  Download,
+  DownloadAnswer,
+  DownloadOptions,
+  DownloadRequest,
+} from "./download-edge.ts";
 
 /** Of one request, redirects apart. */
 const TIMEOUT_MS = 120_000;
 export const MAX_REDIRECTS = 5;
 /** Bytes of the status line and all headers, and of the framing of the text. */
-const MAX_HEAD = 256 * 1024;
+export const MAX_HEAD = 256 * 1024;
 /** Longer values of ETag and Last-Modified are not sent back. */
 const MAX_VALIDATOR = 1024;
 const MAX_RETRY_AFTER_S = 3600;
 
-type Answer = DownloadAnswer | { readonly type: "Redirect"; readonly location: string };
+/** The server names another address. */
+export class Redirect {
+  readonly location: string;
 
-export function downloads(clock: Clock): Download {
-  return async (request, signal) => {
-    let { url, headers } = request;
-    for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-      const answer = await get(clock, { ...request, url, headers }, signal);
-      if (answer.type !== "Redirect") return answer;
-      const next = redirected(url, answer.location);
+  constructor(location: string) {
+    this.location = location;
+  }
+}
+type Answer = DownloadAnswer | Redirect;
+
+export function downloads(options: DownloadOptions): Download {
+  return (request, signal) =>
+    followRedirects(request.url, (url, isElsewhere) => {
       // What identifies this node is not for other servers.
-      if (next.origin !== new URL(url).origin) headers = {};
-      url = next.href;
-    }
-    throw badRedirect(`the server redirects more than ${MAX_REDIRECTS} times`);
-  };
+      const headers = isElsewhere ? {} : request.headers;
+      return get(options, { ...request, url, headers }, signal);
+    });
+}
+
+/** The first answer that is no redirect; `isElsewhere`: a redirect has led to another server. */
+export async function followRedirects<T>(
+  first: string,
+  get: (url: string, isElsewhere: boolean) => Promise<T | Redirect>,
+): Promise<T> {
+  let [url, isElsewhere] = [first, false];
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+    const answer = await get(url, isElsewhere);
+    if (!(answer instanceof Redirect)) return answer;
+    const next = redirected(url, answer.location);
+    isElsewhere ||= next.origin !== new URL(url).origin;
+    url = next.href;
+  }
+  throw badRedirect(`the server redirects more than ${MAX_REDIRECTS} times`);
+}
+
+/** undefined = the answer is none. */
+export function redirectOf({ statusCode = 0, headers }: IncomingMessage): Redirect | undefined {
+  const { location } = headers;
+  const isRedirect = [301, 302, 303, 307, 308].includes(statusCode);
+  return isRedirect && location !== undefined ? new Redirect(location) : undefined;
 }
 
 function redirected(from: string, location: string): URL {
@@ -55,7 +84,11 @@ function redirected(from: string, location: string): URL {
   return next;
 }
 
-function get(clock: Clock, request: DownloadRequest, signal: AbortSignal): Promise<Answer> {
+function get(
+  { clock, userAgent }: DownloadOptions,
+  request: DownloadRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
   const late = () => timedOut(`no complete answer within ${TIMEOUT_MS / 1000} s`);
   const call = { signal, timeoutMs: TIMEOUT_MS };
   return exchange<Answer>({ clock, call, late }, (settle) => {
@@ -67,7 +100,7 @@ function get(clock: Clock, request: DownloadRequest, signal: AbortSignal): Promi
     const sent = sendRequest({
       createConnection: () => socket,
       path: `${url.pathname}${url.search}`,
-      headers: headersOf(url, request),
+      headers: headersOf(url, request, userAgent),
       maxHeaderSize: MAX_HEAD,
     });
     // Added after the request's own listeners, which process the headers first.
@@ -95,7 +128,10 @@ function hostOf(url: URL): { readonly host: string; readonly port: number } {
   return { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port };
 }
 
-function open(url: URL, { ca, cert, key }: DownloadRequest): Socket {
+export function open(
+  url: URL,
+  { ca, cert, key }: Pick<DownloadRequest, "ca" | "cert" | "key">,
+): Socket {
   const address = hostOf(url);
   if (url.protocol === "http:") return connect(address);
   // TLS allows no address as server name.
@@ -110,8 +146,9 @@ function open(url: URL, { ca, cert, key }: DownloadRequest): Socket {
   });
 }
 
-function headersOf(url: URL, request: DownloadRequest): readonly string[] {
+function headersOf(url: URL, request: DownloadRequest, userAgent: string): readonly string[] {
   const { headers, etag, lastModified } = request;
+  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
   return [
     "Host",
     url.host,
@@ -119,6 +156,7 @@ function headersOf(url: URL, request: DownloadRequest): readonly string[] {
     "close",
     "Accept-Encoding",
     "gzip",
+    ...(isNamed ? [] : ["User-Agent", userAgent]),
     ...(etag === undefined ? [] : ["If-None-Match", etag]),
     ...(lastModified === undefined ? [] : ["If-Modified-Since", lastModified]),
     ...Object.entries(headers).flatMap(([name, values]) =>
@@ -130,10 +168,10 @@ function headersOf(url: URL, request: DownloadRequest): readonly string[] {
 
 function read(response: IncomingMessage, request: DownloadRequest, settle: Settle<Answer>): void {
   const { statusCode: status = 0, headers } = response;
-  const { location, etag, "last-modified": lastModified } = headers;
+  const { etag, "last-modified": lastModified } = headers;
   const isConditional = request.etag !== undefined || request.lastModified !== undefined;
-  if ([301, 302, 303, 307, 308].includes(status) && location !== undefined)
-    return settle.answer({ type: "Redirect", location });
+  const redirect = redirectOf(response);
+  if (redirect !== undefined) return settle.answer(redirect);
   if (status === 304 && isConditional) return settle.answer({ type: "NotModified" });
   if (status !== 200) {
     const retryAfterMs = retryAfter(headers["retry-after"]);
@@ -189,7 +227,7 @@ function retryAfter(value: string | undefined): number | undefined {
   return Math.min(Number(value), MAX_RETRY_AFTER_S) * 1000;
 }
 
-function failure(error: Error, url: URL, socket: Socket): AgentError {
+export function failure(error: Error, url: URL, socket: Socket): AgentError {
   const code = errorCode(error);
   const isTls = url.protocol === "https:";
   if (isTls && code === "ERR_SSL_WRONG_VERSION_NUMBER")
@@ -205,7 +243,7 @@ function failure(error: Error, url: URL, socket: Socket): AgentError {
   return socketError(error, hostOf(url), socket.bytesRead > 0);
 }
 
-function cutShort(cause?: unknown): AgentError {
+export function cutShort(cause?: unknown): AgentError {
   return connectionFailed("the connection ended before the answer was complete", cause);
 }
 
@@ -218,6 +256,6 @@ function badRedirect(message: string): AgentError {
   return new AgentError({ reason: "BadRedirect", message });
 }
 
-function badAnswer(message: string, cause?: unknown): AgentError {
+export function badAnswer(message: string, cause?: unknown): AgentError {
   return new AgentError({ reason: "BadAnswer", message, cause });
 }

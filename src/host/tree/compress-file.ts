@@ -6,6 +6,7 @@ import { constants } from "node:fs";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { createGzip, type Gzip } from "node:zlib";
 import { AgentError, messageOf } from "../../lib/errors.ts";
+import { syncDirectoryOf } from "../../lib/files/system-durable-file.ts";
 
 /**
  * Writes `from`, compressed, to `to`: whole and on the disk, or not at all. It is `${from}.tmp` until then, of which a
@@ -29,6 +30,7 @@ export const compressFile: CompressFile = async (from, to, signal) => {
     // The file that it replaces is removed next.
     await target.sync();
     await rename(unfinished, to);
+    syncDirectoryOf(to);
   } catch (cause) {
     await rm(unfinished, { force: true }).catch(() => undefined);
     const message = `cannot compress ${from}: ${messageOf(cause)}`;

@@ -158,8 +158,8 @@ export function diskUsage(path: string): number {
   }
 }
 
-/** The same with the number of inodes, in steps of some ms. */
-export function* treeUsage(path: string): Generator<void, TreeUsage> {
+/** The same with the number of inodes, in steps of some ms; each yields what has been counted so far. */
+export function* treeUsage(path: string): Generator<TreeUsage, TreeUsage> {
   let blocks = 0;
   let inodes = 0;
   const visit = (_: Buffer, stats: Stats): void => {
@@ -168,6 +168,9 @@ export function* treeUsage(path: string): Generator<void, TreeUsage> {
     blocks += stats.blocks * share;
     inodes += share;
   };
-  yield* walkInSteps(path, visit);
-  return { bytes: Math.round(blocks) * BLOCK_BYTES, inodes: Math.round(inodes) };
+  const counted = (): TreeUsage => {
+    return { bytes: Math.round(blocks) * BLOCK_BYTES, inodes: Math.round(inodes) };
+  };
+  for (const _ of walkInSteps(path, visit)) yield counted();
+  return counted();
 }

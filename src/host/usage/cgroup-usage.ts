@@ -11,7 +11,33 @@ export interface CgroupUsage {
   readonly cpuNanoSeconds?: number;
   readonly memory?: MemoryUsage;
   readonly swapBytes?: number;
+  /** Most swap that it may use; absent = there is no limit of its own. */
+  readonly swapLimitBytes?: number;
   readonly pids?: number;
+}
+
+/** How long tasks have waited for a resource. */
+export interface Pressure {
+  /** All of them at once. */
+  readonly full: Stall;
+  /** Some of them. */
+  readonly some: Stall;
+}
+
+export interface Stall {
+  /** Microseconds. */
+  readonly total: number;
+  /** Percent of the last so many seconds. */
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
+/** What the kernel does not count is absent. */
+export interface CgroupPressure {
+  readonly cpu?: Pressure;
+  readonly memory?: Pressure;
+  readonly io?: Pressure;
 }
 
 export interface MemoryUsage {
@@ -40,10 +66,12 @@ export function readCgroupUsage({ version, mountPoint }: Place, path: string): C
   const memory = memoryIn(directory("memory"), version);
   const cpuNanoSeconds = cpuIn(directory("cpuacct"), version);
   const swapBytes = swapIn(directory("memory"), version);
+  const swapLimitBytes = swapLimitIn(directory("memory"), version);
   return {
     ...(cpuNanoSeconds === undefined ? {} : { cpuNanoSeconds }),
     ...(memory === undefined ? {} : { memory }),
     ...(swapBytes === undefined ? {} : { swapBytes }),
+    ...(swapLimitBytes === undefined ? {} : { swapLimitBytes }),
     ...(pids === undefined ? {} : { pids }),
   };
 }
@@ -84,6 +112,48 @@ function memoryIn(directory: string, version: 1 | 2): MemoryUsage | undefined {
 function swapIn(directory: string, version: 1 | 2): number | undefined {
   if (version === 2) return numberIn(join(directory, "memory.swap.current"));
   return fieldsIn(join(directory, "memory.stat"))?.get("total_swap");
+}
+
+/** Version 1 limits memory and swap together. */
+function swapLimitIn(directory: string, version: 1 | 2): number | undefined {
+  if (version === 2) return numberIn(join(directory, "memory.swap.max"));
+  const both = numberIn(join(directory, "memory.memsw.limit_in_bytes"));
+  const memory = numberIn(join(directory, "memory.limit_in_bytes"));
+  if (both === undefined || memory === undefined || both >= NO_LIMIT) return undefined;
+  return Math.max(0, both - memory);
+}
+
+/** Version 1 counts none. */
+export function readCgroupPressure({ version, mountPoint }: Place, path: string): CgroupPressure {
+  if (version === 1) return {};
+  const of = (resource: string): Pressure | undefined =>
+    parsePressure(textOf(join(mountPoint, path, `${resource}.pressure`)) ?? "");
+  const [cpu, memory, io] = [of("cpu"), of("memory"), of("io")];
+  return {
+    ...(cpu === undefined ? {} : { cpu }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(io === undefined ? {} : { io }),
+  };
+}
+
+const NO_STALL: Stall = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+const STALL = /^(some|full) avg10=(\d+\.\d+) avg60=(\d+\.\d+) avg300=(\d+\.\d+) total=(\d+)$/gm;
+
+/** Older kernels have no line `full` for the processor. */
+function parsePressure(text: string): Pressure | undefined {
+  const lines = new Map(
+    [...text.matchAll(STALL)].map(([, kind = "", avg10, avg60, avg300, total]) => [
+      kind,
+      {
+        total: Number(total),
+        avg10: Number(avg10),
+        avg60: Number(avg60),
+        avg300: Number(avg300),
+      },
+    ]),
+  );
+  const some = lines.get("some");
+  return some === undefined ? undefined : { full: lines.get("full") ?? NO_STALL, some };
 }
 
 /** A file of lines `name number`. */

@@ -52,6 +52,7 @@ export class ArchiveReceiver {
     const path = entryPath(entry.path);
     switch (entry.type) {
       case "Directory":
+      case "Special":
         return IGNORE;
       case "HardLink":
       case "SymLink":

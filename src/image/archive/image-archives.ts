@@ -25,6 +25,8 @@ export interface ImageArchivesOptions {
     readonly store: { readonly archives: Pick<ArchiveRecords, "load" | "put" | "remove"> };
   };
   readonly config: { readonly imageArchivePath: string };
+  /** Paths of archives outside of the directory, read only: nobody writes them while the agent runs. */
+  readonly others?: readonly string[];
   /** Of the agent. */
   readonly version: string;
   /** Called for each full name without a digest. */
@@ -137,8 +139,9 @@ export class ImageArchives {
     }
   }
 
+  /** That of an archive outside of the directory is its name. */
   #path(name: string): string {
-    return `${this.#options.config.imageArchivePath}/${name}`;
+    return name.startsWith("/") ? name : `${this.#options.config.imageArchivePath}/${name}`;
   }
 
   #fileOf(image: string): string | undefined {
@@ -170,16 +173,11 @@ export class ImageArchives {
   }
 
   #scan(hinted: { readonly complete: ReadonlySet<string>; readonly isFirst: boolean }): void {
-    const { edges, config, version } = this.#options;
-    const { files, log, store, clock } = edges;
-    // A directory that is not there, such as an unplugged stick, deletes nothing.
-    if (files.target(config.imageArchivePath) === undefined) return;
-    try {
-      this.#looks = archiveLooks(files.list(config.imageArchivePath));
-    } catch (error) {
-      log.error("the image archives cannot be listed", { error: messageOf(error) });
-      return;
-    }
+    const { edges, version } = this.#options;
+    const { log, store, clock } = edges;
+    const looks = this.#look();
+    if (looks === undefined) return;
+    this.#looks = looks.seen;
     for (const name of this.#failed.keys()) if (!this.#looks.has(name)) this.#failed.delete(name);
     const now = clock.monotonic();
     const isWaiting = (name: string): boolean => now < retryAt(this.#failed.get(name));
@@ -193,13 +191,39 @@ export class ImageArchives {
     });
     this.#settling = plan.settling;
     for (const name of plan.read) this.#pending.add(name);
-    for (const name of plan.gone.filter((one) => !this.#looks.has(one))) {
+    const isGone = (name: string): boolean => !this.#looks.has(name) && looks.isKnown(name);
+    for (const name of plan.gone.filter(isGone)) {
       this.#records.delete(name);
       store.archives.remove(name);
       log.info("image archive is gone; its images stay until they are collected", {
         file: this.#path(name),
       });
     }
+  }
+
+  /** undefined = there is nothing to be seen; `isKnown`: whether an archive that is not seen is gone. */
+  #look(): { readonly seen: ArchiveLooks; isKnown(name: string): boolean } | undefined {
+    const { edges, config, others = [] } = this.#options;
+    const { files, log } = edges;
+    const seen = new Map(others.flatMap((path) => this.#lookOfOther(path)));
+    // A directory that is not there, such as an unplugged stick, deletes nothing.
+    const hasDirectory = files.target(config.imageArchivePath) !== undefined;
+    if (!hasDirectory && others.length === 0) return undefined;
+    try {
+      if (hasDirectory)
+        for (const [name, look] of archiveLooks(files.list(config.imageArchivePath)))
+          seen.set(name, look);
+    } catch (error) {
+      log.error("the image archives cannot be listed", { error: messageOf(error) });
+      return undefined;
+    }
+    return { seen, isKnown: (name) => hasDirectory && !name.startsWith("/") };
+  }
+
+  /** FAT has no inodes: their numbers are others after each mount. */
+  #lookOfOther(path: string): readonly (readonly [string, string])[] {
+    const info = this.#options.edges.files.target(path);
+    return info?.kind === "file" ? [[path, `${info.size}:${info.mtimeMs}`]] : [];
   }
 
   /** Takes back what a killed agent has left, and finds images that were removed since. */
@@ -240,10 +264,14 @@ export class ImageArchives {
       const options = { archives, cri, clock, path, architecture, signal };
       const names = (await bringArchive(options)).flatMap((image) => image.names);
       this.#failed.delete(name);
-      this.#note(name, { look, names });
+      const record = { look, names };
+      this.#records.set(name, record);
       this.#imports += 1;
       for (const one of names) this.#broughtBy.set(one, this.#imports);
+      // A kill before both are stored costs another import; images that are not known as brought would stay for ever.
       await this.#noteBrought(names, signal);
+      if (signal.aborted) return [];
+      this.#note(name, record);
       const ms = Math.round(clock.monotonic() - start);
       log.info("imported image archive", { file: path, images: names, ms });
       return names;
@@ -301,6 +329,7 @@ export class ImageArchives {
 
   #lookOf(name: string): string | undefined {
     const { files } = this.#options.edges;
+    if (name.startsWith("/")) return this.#lookOfOther(name)[0]?.[1];
     const info = files.info(this.#path(name));
     return info === undefined ? undefined : archiveLooks([info]).get(name);
   }

@@ -4,7 +4,7 @@ import type { FileInfo } from "../../host/files.ts";
 import type { ArchiveRecord } from "../../store/archive-records.ts";
 
 /** Neither hidden files nor backups. */
-const ARCHIVE_NAME = /^[^.].*\.tar(?:\.gz|\.zst)?$/;
+export const ARCHIVE_NAME = /^[^.].*\.tar(?:\.gz|\.zst)?$/;
 
 /** By name: differs when the file was written or replaced. */
 export type ArchiveLooks = ReadonlyMap<string, string>;

@@ -6,7 +6,15 @@ export const BLOCK = 512;
 
 /** `NextPath`, `NextLink` and `Pax` have no place of their own: their content describes the entry that follows. */
 export type TarType =
-  "File" | "Directory" | "HardLink" | "SymLink" | "NextPath" | "NextLink" | "Pax" | "PaxGlobal";
+  | "File"
+  | "Directory"
+  | "HardLink"
+  | "SymLink"
+  | "Special"
+  | "NextPath"
+  | "NextLink"
+  | "Pax"
+  | "PaxGlobal";
 
 export interface TarHeader {
   readonly type: TarType;
@@ -31,13 +39,19 @@ const TYPES: Readonly<Record<string, TarType>> = {
   g: "PaxGlobal",
 };
 
+/** Devices and pipes; no image needs them. */
+const SPECIAL = ["3", "4", "6"];
+
 /** undefined = a block of zeros: the end of the archive. Throws AgentError `InvalidImageArchive`. */
-export function readHeader(block: Uint8Array): TarHeader | undefined {
+export function readHeader(
+  block: Uint8Array,
+  { hasSpecials = false }: { readonly hasSpecials?: boolean } = {},
+): TarHeader | undefined {
   if (block.every((byte) => byte === 0)) return undefined;
   if (numberAt(block, 148, 8) !== sumOf(block))
     throw invalidArchive("it is no tar archive, or is damaged (a header has a wrong checksum)");
   const flag = String.fromCharCode(block[156] ?? 0);
-  const type = TYPES[flag];
+  const type = hasSpecials && SPECIAL.includes(flag) ? "Special" : TYPES[flag];
   const name = textAt(block, 0, 100);
   if (type === undefined)
     throw invalidArchive(`entry ${shown(name)} has the type ${shown(flag)}, which no image needs`);
@@ -48,7 +62,7 @@ export function readHeader(block: Uint8Array): TarHeader | undefined {
     type,
     path: prefix === "" ? name : `${prefix}/${name}`,
     // Links and directories have no content, whatever the field contains.
-    size: ["HardLink", "SymLink", "Directory"].includes(type) ? 0 : size,
+    size: ["HardLink", "SymLink", "Directory", "Special"].includes(type) ? 0 : size,
     link: textAt(block, 157, 100),
   };
 }

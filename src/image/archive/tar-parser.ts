@@ -4,7 +4,8 @@ import { invalidArchive } from "./archive-error.ts";
 import { BLOCK, readHeader, readPax, shown, textOf, type TarHeader } from "./tar-header.ts";
 
 export interface TarEntry {
-  readonly type: "File" | "Directory" | "HardLink" | "SymLink";
+  /** `Special`: a device or a pipe, only if the parser was asked for them. */
+  readonly type: "File" | "Directory" | "HardLink" | "SymLink" | "Special";
   /** As written. */
   readonly path: string;
   /** Bytes; 0 of anything but a file. */
@@ -34,7 +35,14 @@ type State =
   | { readonly type: "Padding" }
   | { readonly type: "Done" };
 
+export interface TarParserOptions {
+  /** Default: what an archive of images has. */
+  readonly maxEntries?: number;
+  readonly hasSpecials?: boolean;
+}
+
 export class TarParser {
+  readonly #options: TarParserOptions;
   #state: State = { type: "Header" };
   #extended: Extended = {};
   /** Of content or padding: bytes that have not arrived. */
@@ -43,6 +51,10 @@ export class TarParser {
   /** A header, or the content of an extended one, as far as it has arrived. */
   readonly #held = new HeldBytes();
   #entries = 0;
+
+  constructor(options: TarParserOptions = {}) {
+    this.#options = options;
+  }
 
   /** The end of the archive was seen; what follows it is ignored. */
   get isDone(): boolean {
@@ -99,14 +111,14 @@ export class TarParser {
   }
 
   #header(block: Uint8Array, events: TarEvent[]): void {
-    const header = readHeader(block);
+    const { maxEntries = MAX_ENTRIES } = this.#options;
+    const header = readHeader(block, this.#options);
     if (header === undefined) {
       this.#state = { type: "Done" };
       return;
     }
     this.#entries += 1;
-    if (this.#entries > MAX_ENTRIES)
-      throw invalidArchive(`it has more than ${MAX_ENTRIES} entries`);
+    if (this.#entries > maxEntries) throw invalidArchive(`it has more than ${maxEntries} entries`);
     const { type, size } = header;
     this.#padding = (BLOCK - (size % BLOCK)) % BLOCK;
     switch (type) {
@@ -122,6 +134,7 @@ export class TarParser {
       case "Directory":
       case "HardLink":
       case "SymLink":
+      case "Special":
         this.#begin({ ...header, ...this.#extended, type }, events);
     }
   }

@@ -37,6 +37,8 @@ export interface ImageCollectorOptions extends Pick<
   readonly users: () => readonly ImageUser[];
   /** Every source has synced and what it asks for has been applied: before that, an image may be wanted unknown to us. */
   readonly isSettled: () => boolean;
+  /** Takes back what killed imports have left in the runtime. */
+  readonly sweep: (signal: AbortSignal) => Promise<void>;
   readonly record: RecordEvent;
   readonly nodeName: string;
 }
@@ -189,7 +191,9 @@ export class ImageCollector {
     using limit = deadline(this.#options.clock, COLLECT_MS, outer);
     const { signal } = limit;
     const before = await this.#space(signal);
-    let missing = before === undefined ? 0 : toFree(before);
+    await this.#sweep(signal);
+    const swept = await this.#space(signal);
+    let missing = swept === undefined ? 0 : toFree(swept);
     let candidates = await this.#candidates(signal);
     const removed: NodeImage[] = [];
     while (!signal.aborted && this.#options.isSettled()) {
@@ -205,6 +209,17 @@ export class ImageCollector {
     const after = await this.#space(signal);
     const freed = (after?.availableBytes ?? 0) - (before?.availableBytes ?? 0);
     return { freedBytes: Math.max(0, freed), removed };
+  }
+
+  /** An import by hand may have been killed in the middle; the next one sweeps too, and there may be none. */
+  async #sweep(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.sweep(signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const facts = { error: messageOf(error) };
+      this.#options.log.warn("cannot remove what killed imports of images have left", facts);
+    }
   }
 
   async #remove(image: NodeImage, signal: AbortSignal): Promise<boolean> {

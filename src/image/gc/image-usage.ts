@@ -8,7 +8,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { BroughtImage, BroughtImages, ImageOrigin } from "../../store/brought-images.ts";
 import { fullName, nodeImage, referenceKeys, type NodeImage } from "./image-keys.ts";
 
-export interface ImageUsageOptions extends Pick<Edges, "clock" | "log" | "bootId"> {
+export interface ImageUsageOptions extends Pick<Edges, "clock" | "log" | "bootId" | "meter"> {
   readonly rows: Pick<BroughtImages, "all" | "get" | "put" | "forget">;
 }
 
@@ -72,6 +72,9 @@ export class ImageUsage {
   brought(image: NodeImage, name: string, origin: ImageOrigin): void {
     const known = this.get(image.id);
     const keys = image.digests.flatMap(referenceKeys);
+    const { meter } = this.#options;
+    if (known === undefined && image.sizeBytes > 0)
+      meter?.count("agent_written_bytes_total", { class: "images" }, image.sizeBytes);
     const row: BroughtImage = {
       id: image.id,
       names: added(known?.names ?? [], [fullName(name)]),

@@ -62,7 +62,7 @@ export class HostsFiles implements Disposable {
       this.#settled.set(uid, ips);
       this.changed();
     }
-    this.#write(desired, ips);
+    this.#write(desired, ips, () => this.#options.helper.nodeHosts());
   }
 
   /** The runtime would create a directory in place of a missing file. */
@@ -83,16 +83,17 @@ export class HostsFiles implements Disposable {
 
   /** Brings the files of all pods up to date; writes nothing if no name has changed. */
   #refresh(): void {
-    const { pods, log, clock } = this.#options;
+    const { pods, log, clock, helper } = this.#options;
     const readers = pods();
     if (readers === undefined) return;
     const shown = JSON.stringify(this.#current(readers));
     if (shown === this.#shown) return;
     this.#shown = shown;
+    const nodeHosts = readOnce(() => helper.nodeHosts());
     for (const { desired, ips } of readers) {
       try {
         const own = this.#addresses(desired.uid, ips);
-        if (own.length > 0 && this.exists(desired)) this.#write(desired, own);
+        if (own.length > 0 && this.exists(desired)) this.#write(desired, own, nodeHosts);
       } catch (error) {
         const { namespace, name } = desired.pod.metadata;
         const pod = `${namespace}/${name}`;
@@ -135,7 +136,7 @@ export class HostsFiles implements Disposable {
     );
   }
 
-  #text(desired: DesiredPod, ips: readonly string[]): string {
+  #text(desired: DesiredPod, ips: readonly string[], nodeHosts: () => string): string {
     const { helper } = this.#options;
     const { hostAliases: aliases, hostNetwork } = desired.pod.spec;
     const others = (taken: readonly string[]): readonly HostsLine[] => {
@@ -143,7 +144,7 @@ export class HostsFiles implements Disposable {
       return namesLines(this.#namesFor(desired), new Set([...taken, ...aliased]));
     };
     if (hostNetwork) {
-      const node = helper.nodeHosts();
+      const node = nodeHosts();
       return hostNetworkHostsFile(node, { aliases, others: others(namesInHosts(node)) });
     }
     const own = podHostname(desired.pod, helper.clusterDomain);
@@ -156,10 +157,10 @@ export class HostsFiles implements Disposable {
    * Running containers have the file mounted and would not see a new one: it is written over, in one write, and keeps its
    * length, so that a reader never meets half a line behind the end.
    */
-  #write(desired: DesiredPod, ips: readonly string[]): void {
+  #write(desired: DesiredPod, ips: readonly string[], nodeHosts: () => string): void {
     const { files } = this.#options;
     const path = this.#options.path(desired);
-    const data = new TextEncoder().encode(this.#text(desired, ips));
+    const data = new TextEncoder().encode(this.#text(desired, ips, nodeHosts));
     const there = files.info(path);
     if (there?.kind === "file" && there.size <= HOSTS_BYTES) {
       const old = files.read(path, HOSTS_BYTES);
@@ -176,6 +177,12 @@ export class HostsFiles implements Disposable {
 }
 
 const LINE_END = 10;
+
+/** The node's own file once for the files of all pods. */
+function readOnce(read: () => string): () => string {
+  let text: string | undefined;
+  return () => (text ??= read());
+}
 
 function padded(data: Uint8Array, length: number): Uint8Array {
   if (data.length >= length) return data;

@@ -58,7 +58,11 @@ interface Admitted {
  * tier a source of higher precedence comes first, then what runs, then the higher priority.
  */
 export function admitPods(candidates: readonly DesiredPod[], options: AdmissionOptions): Admitted {
-  const { admissionRank, occupants, node } = options;
+  const { admissionRank, node } = options;
+  const lingering = new Map(
+    candidates.flatMap((one) => (one.lingers === true ? [[one.uid, one]] : [])),
+  );
+  const occupants = options.occupants.map((one) => lingering.get(one.uid) ?? one);
   const inOrder = candidates.toSorted(
     (a, b) =>
       rankOf(a.source) - rankOf(b.source) ||
@@ -164,14 +168,15 @@ function oneByOne(
   }
 }
 
-/** What has ended for good stays as it is shown. */
+/** What has ended for good stays as it is shown, unless it was added again: then it is its new life that may not begin. */
 function shutdownError(
   desired: DesiredPod,
   { shutdown, admissionRank, isOver }: AdmissionOptions,
 ): FieldError | undefined {
   const { uid } = desired;
   const stopped = shutdown?.stopped(uid);
-  if (stopped !== undefined || admissionRank(desired) === 0 || isOver(uid)) return stopped;
+  const rank = admissionRank(desired);
+  if (stopped !== undefined || rank === 0 || (rank === 1 && isOver(uid))) return stopped;
   return shutdown?.refusal(uid);
 }
 

@@ -26,6 +26,7 @@ export interface TakenPlaces {
 
 /** The resource that maxPods limits. */
 const PODS = "pods";
+const HOST_PORT = "hostPort";
 
 /** All pods that may be pushed out under one name, of which one runs at a time. */
 interface Place {
@@ -33,8 +34,14 @@ interface Place {
   readonly needs: Amounts;
 }
 
+/** A pod that must be gone, and what it has that is short: a resource, or `hostPort`. */
+export interface PodInTheWay {
+  readonly uid: PodUID;
+  readonly has: string;
+}
+
 /** The pods that must be gone before `own` starts; none while there is room beside them. */
-export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly DesiredPod[] {
+export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly PodInTheWay[] {
   const { staying, yielding } = taken;
   if (yielding.length === 0) return [];
   const settled = new Set([own, ...staying].map(({ pod }) => podName(pod)));
@@ -44,15 +51,21 @@ export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly Desi
   const elsewhere = others.filter(
     (other) => !settled.has(podName(other.desired.pod)) && !ports.includes(other),
   );
-  const inTheWay = new Set([...ports, ...forRoom(own, elsewhere, taken)]);
-  return others.filter((other) => inTheWay.has(other)).map(({ desired }) => desired);
+  const inTheWay = new Map([
+    ...ports.map((other) => [other, HOST_PORT] as const),
+    ...forRoom(own, elsewhere, taken),
+  ]);
+  return others.flatMap((other) => {
+    const has = inTheWay.get(other);
+    return has === undefined ? [] : { uid: other.desired.uid, has };
+  });
 }
 
 function forRoom(
   own: DesiredPod,
   others: readonly YieldingPod[],
   { node, staying, isOver }: TakenPlaces,
-): readonly YieldingPod[] {
+): readonly (readonly [pod: YieldingPod, has: string])[] {
   const capacity = new Map([...node.allocatable, [PODS, BigInt(node.maxPods)]]);
   const needsOf = ({ uid, pod }: DesiredPod): Amounts =>
     new Map([
@@ -74,7 +87,7 @@ function forRoom(
   if (short.length === 0) return [];
 
   let used = ofStaying;
-  const inTheWay: YieldingPod[] = [];
+  const inTheWay: (readonly [YieldingPod, string])[] = [];
   for (const { pods, needs } of places) {
     const beside = add(used, needs);
     const takes = short.filter((resource) => (needs.get(resource) ?? 0n) > 0n);
@@ -90,7 +103,8 @@ function forRoom(
     };
     const fitting = pods.filter(fits);
     used = add(used, fitting.map(({ desired }) => needsOf(desired)).reduce(larger, new Map()));
-    inTheWay.push(...pods.filter((one) => !fitting.includes(one)));
+    const [has = ""] = takes;
+    for (const one of pods) if (!fitting.includes(one)) inTheWay.push([one, has]);
   }
   return inTheWay;
 }

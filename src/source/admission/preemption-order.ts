@@ -6,9 +6,13 @@ import { isStatic } from "../../api/pod/labels.ts";
 import { isSystemCritical, priorityOf, type PriorityClasses } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 
-/** Pods of files come first whatever a document asks for; among each kind, critical pods do, by their priority. */
+/**
+ * Pods of files come first whatever a document asks for; among each kind, critical pods do, by their priority, and pods that
+ * only linger come last.
+ */
 interface Tier {
   readonly kind: "file" | "document";
+  readonly lingers: boolean;
   /** -1 for a pod that is not critical: those of one kind push out none of each other. */
   readonly criticality: number;
 }
@@ -16,11 +20,12 @@ interface Tier {
 const NOT_CRITICAL = -1;
 const QOS: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
-function tierOf({ pod, source }: DesiredPod): Tier {
+function tierOf({ pod, source, lingers = false }: DesiredPod): Tier {
   // The classes of the configuration are never critical.
   const priority = priorityOf(pod, { priorityClasses: {} });
   return {
     kind: isStatic(source) ? "file" : "document",
+    lingers,
     criticality: isSystemCritical(pod.spec) ? priority : NOT_CRITICAL,
   };
 }
@@ -29,13 +34,17 @@ function tierOf({ pod, source }: DesiredPod): Tier {
 export function compareTiers(one: DesiredPod, other: DesiredPod): number {
   const [a, b] = [tierOf(one), tierOf(other)];
   if (a.kind !== b.kind) return a.kind === "file" ? -1 : 1;
+  if (a.lingers !== b.lingers) return b.lingers ? -1 : 1;
   return b.criticality - a.criticality;
 }
 
-/** Whether there may be a pod that it pushes out. */
-export function mayPreempt(desired: DesiredPod): boolean {
-  const { kind, criticality } = tierOf(desired);
-  return kind === "file" || criticality !== NOT_CRITICAL;
+/** Whether there may be a pod among `others` that it pushes out; cheaper than to compare it with each. */
+export function mayPreempt(desired: DesiredPod, others: Iterable<DesiredPod>): boolean {
+  const { kind, criticality, lingers } = tierOf(desired);
+  if (kind === "file" || criticality !== NOT_CRITICAL) return true;
+  if (lingers) return false;
+  for (const other of others) if (other.lingers === true) return true;
+  return false;
 }
 
 /** In the order of precedence; pods of one list are of one tier, in the order in which they came. */

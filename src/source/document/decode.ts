@@ -29,7 +29,10 @@ export interface Envelope extends Omit<DesiredState, "resources"> {
   readonly ignored: readonly FieldError[];
 }
 
-type Terms = Pick<DesiredState, "issuedAt" | "expiresAt" | "groups" | "labels" | "policy">;
+type Terms = Pick<
+  DesiredState,
+  "issuedAt" | "expiresAt" | "groups" | "labels" | "policy" | "agent" | "config"
+>;
 type Checkpoint = Terms & Pick<Envelope, "resources"> & { readonly errors: readonly FieldError[] };
 const NOTHING = { policy: DEFAULT_POLICY, resources: [], groups: [], labels: {} };
 
@@ -86,7 +89,7 @@ export function desiredDocument(
     digest,
     signed = false,
   }: Omit<AcceptedDocument, "payload" | "observedGeneration" | "acceptedAt">,
-  { issuedAt, expiresAt, groups, labels, policy }: Terms,
+  { issuedAt, expiresAt, groups, labels, policy, agent, config }: Terms,
   { pods, written, objects, runs = [], services = [] }: Content,
 ): DesiredDocument {
   return {
@@ -103,6 +106,8 @@ export function desiredDocument(
     ...(services.length === 0 ? {} : { services }),
     // Without a signature, anyone can have written the time.
     ...withoutUndefined({ issuedAt: signed ? issuedAt : undefined, expiresAt }),
+    // Nor is there an update of the agent, or a setting of it.
+    ...(signed ? withoutUndefined({ agent, config }) : {}),
     ...(groups.length === 0 ? {} : { groups }),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };

@@ -24,6 +24,8 @@ import {
   repeatedRuns,
   type DecodedResources,
 } from "./resources.ts";
+import { judgeSettings } from "./judge-settings.ts";
+import { judgeAgentUpdate } from "./agent-update.ts";
 import { rejectionIn } from "../rejections.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
@@ -153,7 +155,10 @@ function judgeEnvelope(
   const version = versionVerdict(arrival, envelope, opened);
   if (version === "Same") return { type: "Unchanged" };
   if (version !== "Newer") return refuse(refusal(version.code, version.message), generation);
-  const unmet = judgeDemands(envelope, arrival);
+  const unmet =
+    judgeAgentUpdate(envelope, context.facts, isSigned) ??
+    judgeSettings(envelope, context.facts, isSigned) ??
+    judgeDemands(envelope, arrival);
   if (unmet !== undefined) return refuse(unmet, generation);
   const resources = decodeResources(envelope.resources, {
     address,

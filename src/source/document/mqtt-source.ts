@@ -21,7 +21,7 @@ export interface MqttSourceOptions extends DocumentRules {
   readonly node: string;
   /** `mqtt.topicRoot`. */
   readonly topicRoot: string;
-  /** `mqtt.groups`; absent = none. */
+  /** `mqtt.groups` in force at the start; absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly trust: Pick<Trust, "look" | "receive" | "verify">;
   /** Receives a snapshot of each source at the start and after every change. */
@@ -39,6 +39,8 @@ export class MqttSource implements Disposable {
   readonly #nodeTopic: string;
   readonly #host: DocumentHost;
   readonly #node: DocumentSource;
+  /** Of the configuration. */
+  #configured: readonly GroupMember[];
   /** By the name of the group, in the order in which they count. */
   #groups: ReadonlyMap<string, DocumentSource> = new Map();
   #membership: Membership = { members: [], surplus: [] };
@@ -49,6 +51,7 @@ export class MqttSource implements Disposable {
   constructor(options: MqttSourceOptions) {
     const { node, topicRoot: root } = options;
     this.#options = options;
+    this.#configured = options.groups ?? [];
     this.#nodeTopic = topicFor({ type: "NodeDesired", root, node });
     this.#host = {
       generations: () => this.#generations(),
@@ -112,6 +115,21 @@ export class MqttSource implements Disposable {
     return { wanted: [...this.#groups.keys()], left: [...this.#left] };
   }
 
+  /** Names of the groups whose topics would be wanted if the configuration had these. */
+  groupNamesWith(configured: readonly GroupMember[]): readonly string[] {
+    const ofDocument = this.#node.document?.groups ?? [];
+    return membership(configured, ofDocument).members.map(({ name }) => name);
+  }
+
+  /** The groups of the configuration are these from now on. */
+  configure(groups: readonly GroupMember[]): void {
+    if (JSON.stringify(groups) === JSON.stringify(this.#configured)) return;
+    this.#configured = groups;
+    this.#updateFleet();
+    this.#regroup();
+    this.#publishStates();
+  }
+
   /** `groupNames()` is another one; one listener. */
   onGroups(listener: () => void): void {
     this.#onGroups = listener;
@@ -152,7 +170,7 @@ export class MqttSource implements Disposable {
       ? this.#storedGroups().filter((name) => !named.has(name) && this.#has(name))
       : [];
     const rest = kept.map((name) => ({ name, priority: DEFAULT_GROUP_PRIORITY }));
-    return membership(this.#options.groups ?? [], [...ofDocument, ...rest]);
+    return membership(this.#configured, [...ofDocument, ...rest]);
   }
 
   /** Groups that ever had a document. */

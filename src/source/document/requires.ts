@@ -2,6 +2,7 @@
 // not. `requires.agent` is a range of versions: the comparators of semantic versioning.
 
 import type { Requires } from "../../protocol/desired-state.ts";
+import type { RemoteSettings } from "../../protocol/remote-settings.ts";
 import type { FieldError } from "../../lib/result.ts";
 
 type Release = readonly [major: number, minor: number, patch: number];
@@ -114,6 +115,8 @@ export interface NodeFacts {
   readonly features: ReadonlySet<string>;
   /** Whether it has servers for `dnsPolicy: ClusterFirst`; absent = no. */
   readonly clusterDNS?: boolean;
+  /** What of settings does not fit this node: a sentence; undefined = they fit. Absent = it tries none. */
+  readonly settingsError?: (settings: RemoteSettings) => string | undefined;
 }
 
 const ARCHITECTURES: Readonly<Record<string, string>> = {

@@ -10,6 +10,9 @@ import type { Hand } from "../../store/start-guard/hand.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";
 
+/** Neither hidden files nor backups such as `web.yaml.bak` or `web.yaml~`. */
+export const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
+
 export type ManifestEntry =
   | ({ readonly type: "Pod" } & DecodedObject["pods"][number])
   | ({ readonly type: "Object" } & DecodedObject["objects"][number])

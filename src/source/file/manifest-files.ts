@@ -5,7 +5,7 @@ import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { grouped } from "../../lib/short-text.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
 import type { Files } from "../../host/files.ts";
-import type { FileKind } from "../../lib/plain-files.ts";
+import type { FileKind } from "../../lib/files/plain-files.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { fileRejection } from "../rejections.ts";
@@ -19,7 +19,7 @@ import {
 import type { Clock } from "../../lib/clock.ts";
 import { equalsLastGood } from "./manifest-last-good.ts";
 import type { ManifestState } from "./manifest-state.ts";
-import type { ManifestFile, Reading } from "./manifest-entry.ts";
+import { MANIFEST_NAME, type ManifestFile, type Reading } from "./manifest-entry.ts";
 import { fileHand } from "../../store/start-guard/hand.ts";
 import { START_GUARD, UNGUARDED, type WorkGuard } from "../../store/start-guard/start-guard.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
@@ -39,9 +39,6 @@ export interface ReadContext {
   /** Absent = no file waits. */
   readonly guard?: WorkGuard;
 }
-
-/** Neither hidden files nor backups such as `web.yaml.bak` or `web.yaml~`. */
-export const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
 
 /** Everything that is named as a manifest, by path. Throws if the directory cannot be listed. */
 export function listManifests(files: Files, directory: string): ReadonlyMap<string, Entry> {

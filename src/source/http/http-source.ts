@@ -1,6 +1,7 @@
 // Performs: asks an HTTP server for manifests, as a source of pods and objects. kubelet: sourceURL
 
 import type { SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
@@ -65,6 +66,9 @@ const PEM_BYTES = 1024 * 1024;
 const NO_LOOK = { size: 0, mtimeMs: 0, identity: "" };
 const REMOVED =
   'staticPodURL is no longer configured, and its pods run on; write staticPodURL: "" to stop them, or the URL again';
+
+const ONLY_OTHER_KINDS =
+  "the answer holds only objects of kinds that this node skips, so it is probably not the right one; its pods run on: an empty List stops them";
 
 type Validators = Pick<Extract<DownloadAnswer, { type: "Text" }>, "etag" | "lastModified">;
 
@@ -183,7 +187,9 @@ export class HttpSource {
     const context = { source: "http", ref, nodeName, clusterDNS, sha256 } as const;
     const manifest = decodeManifest(text.value, context);
     held.settle();
-    return { type: "Decoded", digest, manifest };
+    return hasOnlyOtherKinds(manifest)
+      ? refused({ code: "Empty", message: ONLY_OTHER_KINDS })
+      : { type: "Decoded", digest, manifest };
   }
 
   /** Read for each request: they are renewed while the agent runs. */
@@ -253,4 +259,11 @@ export class HttpSource {
       log.error("last good manifests not saved", { message: messageOf(thrown) });
     }
   }
+}
+
+/** As of the wrong address, or an error of a server that answers 200. */
+function hasOnlyOtherKinds(manifest: DecodedObject): boolean {
+  const { pods, objects, runs, services, errors, ignoredKinds } = manifest;
+  const isNothing = [pods, objects, runs, services, errors].every(({ length }) => length === 0);
+  return isNothing && ignoredKinds.length > 0;
 }

@@ -173,20 +173,27 @@ export interface HostPathConfig extends Pick<
   AgentConfig,
   "containerRuntimeEndpoint" | "socket" | "stateDir" | "staticPodPath" | "trustPath"
 > {
+  readonly provisioningPath?: string | undefined;
   readonly mqtt?:
     | { readonly podPolicy?: { readonly hostPaths?: readonly string[] | undefined } | undefined }
     | undefined;
 }
 
+/** Configuration, keys and certificates; sockets. */
+const PLACES: readonly string[] = ["/etc/agent", "/run/agent"];
+/** Where a card brings what the node takes over; its default places are guarded also when another one is configured. */
+const PROVISIONING: readonly string[] = ["/boot/firmware/agent", "/boot/agent"];
+
 /** Write access to these gives root on this node, or decides what runs here. */
 export function guardedDirectories(config: HostPathConfig): readonly string[] {
-  const { staticPodPath, stateDir, trustPath, socket } = config;
+  const { staticPodPath, stateDir, trustPath, socket, provisioningPath } = config;
   const { containerRuntimeEndpoint: endpoint } = config;
   const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>
     path.startsWith("/"),
   );
   const ofSockets = sockets.map(parentOf).filter((path) => !SHARED.includes(path));
-  const own = [staticPodPath, stateDir, trustPath, "/run/agent"];
+  const provisioned = provisioningPath === undefined ? [] : [provisioningPath];
+  const own = [staticPodPath, stateDir, trustPath, ...PLACES, ...PROVISIONING, ...provisioned];
   return [...new Set([...own, "/var/lib/containerd", "/run/containerd", ...ofSockets, ...sockets])];
 }
 

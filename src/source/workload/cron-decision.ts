@@ -2,9 +2,9 @@
 // while it is trusted, and each minute at most once. kubernetes: mostRecentScheduleTime, syncCronJob
 
 import type { Instant } from "../../api/workload/wall-time.ts";
-import { countRuns, lastRun, type Timetable } from "./next-run.ts";
+import { countRuns, lastRun, type Timetable } from "../../api/workload/next-run.ts";
 
-export interface CronTerms extends Timetable {
+export interface CronTerms extends Omit<Timetable, "origin"> {
   readonly suspend: boolean;
   readonly concurrencyPolicy: "Allow" | "Forbid" | "Replace";
   readonly startingDeadlineSeconds?: number;
@@ -53,20 +53,26 @@ const MAX_AHEAD_MS = 86_400_000;
 export function decideCron(terms: CronTerms, memory: CronMemory, facts: CronFacts): CronDecision {
   const { now, isTrusted, active } = facts;
   if (!isTrusted) return { type: "Wait", why: "ClockUntrusted" };
-  const { since, last } = memory;
-  const known = Math.max(since ?? 0, last ?? 0);
-  if (since === undefined || known > now + MAX_AHEAD_MS) return { type: "Begin", since: now };
+  const known = newestKnown(memory);
+  if (memory.since === undefined || known > now + MAX_AHEAD_MS)
+    return { type: "Begin", since: now };
   if (terms.suspend) return { type: "Wait", why: "Suspended" };
   const { startingDeadlineSeconds: deadline } = terms;
   const after = deadline === undefined ? known : Math.max(known, now - deadline * 1000);
-  const at = lastRun(terms, after, now);
+  const timetable = { ...terms, origin: known };
+  const at = lastRun(timetable, after, now);
   if (at === undefined) return notDue(terms, known, now);
   if (active > 0 && terms.concurrencyPolicy === "Forbid")
     return { type: "Wait", why: "JobActive", at };
   const replace = active > 0 && terms.concurrencyPolicy === "Replace";
   if (!replace && active >= MAX_ACTIVE_JOBS) return { type: "Wait", why: "TooMany", at };
-  const count = countRuns(terms, { after, now, most: MANY_MISSED + 1 });
+  const count = countRuns(timetable, { after, now, most: MANY_MISSED + 1 });
   return { type: "Start", at, replace, manyMissed: count > MANY_MISSED };
+}
+
+/** No minute up to this one starts any more. */
+export function newestKnown({ since = 0, last = 0 }: CronMemory): Instant {
+  return Math.max(since, last);
 }
 
 function notDue(terms: CronTerms, after: Instant, now: Instant): CronDecision {

@@ -2,10 +2,10 @@
 // that an edit of the CronJob changes no Job that has begun.
 
 import type { DesiredCronJob } from "../../api/workload/desired-job.ts";
-import type { JobSpec } from "../../api/workload/job.ts";
+import { MAX_HISTORY, type JobSpec } from "../../api/workload/job.ts";
 import type { Instant } from "../../api/workload/wall-time.ts";
 import { decideCron, type CronDecision, type CronFacts } from "./cron-decision.ts";
-import { parseSchedule, type Schedule } from "../../api/workload/cron-schedule.ts";
+import { NEVER, parseSchedule, type Schedule } from "../../api/workload/cron-schedule.ts";
 import { newJob, type JobState } from "./job-state.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 
@@ -67,16 +67,7 @@ export function stepCron(
   }
 }
 
-const NEVER: Schedule = {
-  minutes: new Set(),
-  hours: new Set(),
-  days: new Set(),
-  months: new Set(),
-  weekdays: new Set(),
-  needsBoth: true,
-};
-
-/** One that a newer agent would refuse never comes. */
+/** One that this agent would refuse never comes. */
 export function scheduleOf(text: string): Schedule {
   const schedule = parseSchedule(text);
   return typeof schedule === "string" ? NEVER : schedule;
@@ -100,5 +91,5 @@ function oldest(
   limit: number,
 ): readonly CronRun[] {
   const ended = runs.filter(({ state: { end } }) => end?.type === type);
-  return ended.slice(0, Math.max(0, ended.length - limit));
+  return ended.slice(0, Math.max(0, ended.length - Math.min(limit, MAX_HISTORY)));
 }

@@ -5,6 +5,7 @@ import { failureAction, type FailedPod } from "../../api/workload/pod-failure-po
 import type { JobEnd, JobPod, JobState } from "../../api/workload/stored-runs.ts";
 import { MAX_PARALLEL, type JobSpec } from "../../api/workload/job.ts";
 import { earliest, type Monotonic } from "../../lib/clock.ts";
+import { memberOf } from "../../lib/json.ts";
 import { addIndex, firstIndexes, sizeOf } from "./index-ranges.ts";
 
 /** Of one Job that has begun. Times count within one boot. */
@@ -98,10 +99,12 @@ interface Failure {
 function withFailure(spec: JobSpec, state: JobState, { pod, outcome, now }: Failure): JobState {
   const pods = ended(state.pods, pod, "Failed");
   const action = failureAction(spec.podFailurePolicy, outcome);
-  if (action === "Ignore") return { ...state, pods };
   const streak = state.streak + 1;
   const delay = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(streak - 1, 10));
-  const counted = { ...state, pods, streak, failed: state.failed + 1, retryAt: now + delay };
+  // A failure that does not count is no reason to try again at once: it may fail without end.
+  const later = { ...state, pods, streak, retryAt: now + delay };
+  if (action === "Ignore") return later;
+  const counted = { ...later, failed: state.failed + 1 };
   if (action === "Count") return counted;
   const codes = outcome.exits.map(
     ({ container, exitCode }) => `${container} exited with ${exitCode}`,
@@ -130,20 +133,26 @@ function activeOf({ pods }: JobState): readonly JobPod[] {
 }
 
 function endOf(spec: JobSpec, state: JobState, facts: JobFacts): JobEnd | undefined {
-  const { backoffLimit, activeDeadlineSeconds: seconds } = spec;
+  const { backoffLimit, suspend, activeDeadlineSeconds: seconds } = spec;
   const active = activeOf(state);
-  const restarts = active.reduce((sum, pod) => {
-    const outcome = facts.outcome(pod);
-    return sum + (outcome.type === "Active" ? outcome.restarts : 0);
-  }, 0);
+  const restarts = restartsOf(spec, active, facts);
   const isPast = restarts > 0 && restarts >= backoffLimit;
   if (state.failed > backoffLimit || isPast)
     return failedEnd("BackoffLimitExceeded", "Job has reached the specified backoff limit");
-  const { since } = state;
+  const since = suspend ? undefined : state.since;
   if (seconds !== undefined && since !== undefined && facts.now >= since + seconds * 1000)
     return failedEnd("DeadlineExceeded", "Job was active longer than specified deadline");
   if (active.length > 0 || !isComplete(spec, state)) return undefined;
   return { type: "Complete", reason: "CompletionsReached", message: "all pods have succeeded" };
+}
+
+/** With `Never` only sidecars restart, which are no failures of the Job. kubernetes: pastBackoffLimitOnFailure */
+function restartsOf(spec: JobSpec, active: readonly JobPod[], { outcome }: JobFacts): number {
+  if (memberOf(spec.template?.["spec"], "restartPolicy") !== "OnFailure") return 0;
+  return active.reduce((sum, pod) => {
+    const now = outcome(pod);
+    return sum + (now.type === "Active" ? now.restarts : 0);
+  }, 0);
 }
 
 function failedEnd(reason: string, message: string): JobEnd {

@@ -16,7 +16,9 @@ import { Alarm } from "../../lib/alarm.ts";
 import { earliest, type Monotonic } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { manifestPath } from "../../api/pod/desired-pod.ts";
-import type { RunRow } from "../../store/runs.ts";
+import type { RunRow, Runs } from "../../store/runs.ts";
+import { withoutUndefined } from "../../lib/json.ts";
+import { newestKnown } from "./cron-decision.ts";
 import { noticeOf } from "./run-notices.ts";
 import { NEW_CRON, scheduleOf, stepCron, type CronState } from "./cron-state.ts";
 import {
@@ -27,15 +29,14 @@ import {
   type JobState,
   type PodOutcome,
 } from "./job-state.ts";
-import { nextRun } from "./next-run.ts";
+import { nextRun } from "../../api/workload/next-run.ts";
 import { RunPods, type RunningJob } from "./run-pods.ts";
 import { jobUIDOf } from "../../api/workload/job-pod.ts";
 
 export interface RunControllerOptions {
-  readonly edges: Pick<
-    Edges,
-    "clock" | "bootId" | "log" | "sha256" | "clockSynchronised" | "store"
-  >;
+  readonly edges: Pick<Edges, "clock" | "bootId" | "log" | "sha256" | "clockSynchronised"> & {
+    readonly store: { readonly runs: Pick<Runs, "get" | "of" | "put" | "forget"> };
+  };
   readonly record: RecordEvent;
   /** How a pod does; one that is not known has not ended. */
   readonly outcomeOf: (uid: PodUID) => PodOutcome;
@@ -280,23 +281,24 @@ export class RunController implements Disposable {
 
   #dueAt(): Monotonic | undefined {
     const now = this.#options.edges.clock.monotonic();
+    // What could not be stored is still due, and would be tried without a pause.
+    if (this.#isOwed) return now + RETRY_MS;
     const due = [...this.#known.values()].map((known) => {
       const jobs = this.#jobsOf(known).map(({ job, state }) => jobDueAt(job.spec, state));
       return earliest([...jobs, this.#cronDueAt(known)]);
     });
     const at = earliest(due);
-    const retry = this.#isOwed ? now + RETRY_MS : undefined;
-    return earliest([at === undefined ? undefined : Math.max(now, at), retry]);
+    return at === undefined ? undefined : Math.max(now, at);
   }
 
   /** When the wall clock is looked at again. */
-  #cronDueAt({ desired }: KnownRun): Monotonic | undefined {
+  #cronDueAt({ desired, cron = NEW_CRON }: KnownRun): Monotonic | undefined {
     if (desired.kind !== "CronJob" || desired.cron.suspend) return undefined;
     const { clock } = this.#options.edges;
     const now = clock.now();
     const { schedule, timeZone: zone } = desired.cron;
-    const timetable = { schedule: scheduleOf(schedule), ...(zone === undefined ? {} : { zone }) };
-    const next = nextRun(timetable, now, now + LOOK_MS);
+    const timetable = { schedule: scheduleOf(schedule), origin: newestKnown(cron) };
+    const next = nextRun({ ...timetable, ...withoutUndefined({ zone }) }, now, now + LOOK_MS);
     return clock.monotonic() + (next === undefined ? LOOK_MS : next - now);
   }
 

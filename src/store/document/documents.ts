@@ -8,7 +8,7 @@ import type { Database, Query } from "../sqlite/database.ts";
 import { Table } from "../sqlite/table.ts";
 import type { Meta } from "../meta.ts";
 import { isSealed, type SecretBox } from "../seal-secrets.ts";
-import type { PlainFiles } from "../../lib/plain-files.ts";
+import type { PlainFiles } from "../../lib/files/plain-files.ts";
 import {
   DOCUMENT_COLUMNS,
   decodeDocumentFile,
@@ -134,12 +134,12 @@ export class Documents {
     const { payload, holdsSecrets = false } = document;
     // A plain payload that looks sealed could not be opened later.
     if (!holdsSecrets && !isSealed(payload)) return document;
-    return { ...document, payload: this.#options.secrets.seal(payload, labelOf(document)) };
+    return { ...document, payload: this.#options.secrets.seal(payload, documentLabel(document)) };
   }
 
   #opened(document: AcceptedDocument): AcceptedDocument {
     if (!isSealed(document.payload)) return document;
-    const opened = this.#options.secrets.open(document.payload, labelOf(document));
+    const opened = this.#options.secrets.open(document.payload, documentLabel(document));
     return opened.ok
       ? { ...document, payload: opened.plain, holdsSecrets: true }
       : { ...document, payload: new Uint8Array(), holdsSecrets: true, lost: opened.why };
@@ -247,7 +247,12 @@ export class Documents {
 }
 
 /** Binds a sealed payload to its document: it cannot be opened under another label. */
-function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
+export function documentLabel({
+  source,
+  epoch,
+  generation,
+  digest,
+}: Pick<AcceptedDocument, "source" | "epoch" | "generation" | "digest">): string {
   return JSON.stringify(["document", source, epoch, generation, digest]);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../checkpoint-schemas.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import type { SecretBox } from "../seal-secrets.ts";
-import type { PlainFiles } from "../../lib/plain-files.ts";
+import type { PlainFiles } from "../../lib/files/plain-files.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
 
 interface RolloutChange extends PodOfSource {
@@ -24,7 +24,7 @@ interface RolloutChange extends PodOfSource {
   readonly copy?: GoodCopy;
 }
 
-const MAGIC = "agent-rollouts";
+export const ROLLOUTS_MAGIC = "agent-rollouts";
 /** Far more than all documents of a node together. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -82,7 +82,7 @@ export class Rollouts {
     const row = this.#copies.get(pod);
     if (good === undefined || row?.revision !== good.revision)
       return { type: "Lost", why: "there is none" };
-    const opened = this.#secrets.open(new Uint8Array(row.content), labelOf(row));
+    const opened = this.#secrets.open(new Uint8Array(row.content), copyLabel(row));
     if (!opened.ok) return { type: "Lost", why: opened.why };
     const copy = readGoodCopy(new TextDecoder().decode(opened.plain));
     return copy === undefined ? { type: "Lost", why: "it is damaged" } : { type: "Found", copy };
@@ -101,7 +101,7 @@ export class Rollouts {
         else if (copy !== undefined) {
           const key = { source, name, revision: state.good.revision };
           const plain = new TextEncoder().encode(JSON.stringify(copy));
-          this.#copies.put({ ...key, content: this.#secrets.seal(plain, labelOf(key)) });
+          this.#copies.put({ ...key, content: this.#secrets.seal(plain, copyLabel(key)) });
         }
       }
     }, "full");
@@ -129,7 +129,7 @@ export class Rollouts {
     const text = `${JSON.stringify(writeRolloutRows(rows))}\n`;
     try {
       if (rows.states.length === 0) this.#files.remove(this.#path);
-      else this.#files.writeAtomic(this.#path, withChecksum(MAGIC, text), 0o600);
+      else this.#files.writeAtomic(this.#path, withChecksum(ROLLOUTS_MAGIC, text), 0o600);
     } catch {
       // Mostly a full disk, which the write of the rows reports.
     }
@@ -139,7 +139,7 @@ export class Rollouts {
   #readFile(): RolloutRows | undefined {
     try {
       if (this.#files.info(this.#path) === undefined) return undefined;
-      const content = checkedContent(MAGIC, this.#files.read(this.#path, MAX_BYTES));
+      const content = checkedContent(ROLLOUTS_MAGIC, this.#files.read(this.#path, MAX_BYTES));
       return content && readRolloutRows(textOf(content));
     } catch {
       // An unreadable file counts as absent: the last good revisions are unknown then.
@@ -165,6 +165,6 @@ export class Rollouts {
 }
 
 /** Binds a sealed copy to its pod and revision: it cannot be opened under another label. */
-function labelOf({ source, name, revision }: Omit<CopyRow, "content">): string {
+export function copyLabel({ source, name, revision }: Omit<CopyRow, "content">): string {
   return JSON.stringify(["good_copy", source, name, revision]);
 }

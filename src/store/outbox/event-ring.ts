@@ -46,6 +46,8 @@ export class EventRing {
   readonly #kept: Record<EventType, number> = { Normal: 0, Warning: 0 };
   /** Dropped from a buffer, not yet stored. */
   readonly #overflow: Record<EventType, number> = { Normal: 0, Warning: 0 };
+  /** Dropped since this process began, and stored. */
+  readonly #lost: Record<EventType, number> = { Normal: 0, Warning: 0 };
   /** Numbers up to here may be in use: the first flush of a process continues after them. */
   #reserved: number;
   #isFirstFlush = true;
@@ -96,6 +98,8 @@ export class EventRing {
       return { Normal: this.#trim("Normal"), Warning: this.#trim("Warning") };
     });
     for (const type of TYPES) {
+      const surplus = this.#kept[type] + this.#buffers[type].length - this.#caps[type];
+      this.#lost[type] += Math.max(0, surplus) + this.#overflow[type];
       this.#kept[type] = kept[type];
       this.#buffers[type].length = 0;
       this.#overflow[type] = 0;
@@ -152,6 +156,11 @@ export class EventRing {
   /** Since `settleDropped`. */
   dropped(): DroppedEvents {
     return { Normal: this.#droppedOf("Normal"), Warning: this.#droppedOf("Warning") };
+  }
+
+  /** Since this process began. */
+  lost(type: EventType): number {
+    return this.#lost[type] + this.#overflow[type];
   }
 
   #droppedOf(type: EventType): number {

@@ -73,6 +73,7 @@ export class Outbox {
   readonly #superseded: Query<[string, string], unknown>;
   readonly #published: Table<PublishedRow, "topic">;
   readonly #topics: Query<[string, string], { readonly topic: string }>;
+  readonly #size: Query<[], { readonly size: number }>;
 
   constructor(options: OutboxOptions) {
     const { database } = options;
@@ -98,6 +99,7 @@ export class Outbox {
       `DELETE FROM outbox WHERE topic = ? AND ${OF_TOPIC}
          AND id < (SELECT max(id) FROM outbox WHERE topic = ? AND ${OF_TOPIC})`,
     );
+    this.#size = database.query("SELECT count(*) AS size FROM outbox");
     const values = ["kind", "content"] as const;
     this.#published = new Table(database, "published", { key: ["topic"], values });
     this.#topics = database.query(
@@ -108,6 +110,11 @@ export class Outbox {
       `SELECT topic FROM outbox WHERE ${OF_TOPIC} GROUP BY topic HAVING count(*) > 1`,
     );
     this.#dropSuperseded(topics.all().map(({ topic }) => topic));
+  }
+
+  /** How many messages wait for the broker. */
+  get size(): number {
+    return this.#size.all()[0]?.size ?? 0;
   }
 
   /**

@@ -23,6 +23,7 @@ export class Responses {
   readonly #expire: Query<[number], unknown>;
   readonly #cap: Query<[number], unknown>;
   readonly #capBytes: Query<[number], unknown>;
+  #lost = 0;
 
   constructor(database: Database) {
     this.#database = database;
@@ -49,13 +50,18 @@ export class Responses {
   /** Survives the end of the process; all responses of one call or none. `now` in wall ms. */
   add(responses: readonly StoredResponse[], now: number): void {
     if (responses.length === 0) return;
-    this.#database.transaction(() => {
+    const dropped = this.#database.transaction(() => {
       for (const { topic, payload, correlation, expiresAt } of responses)
         this.#insert.run(RANK, topic, payload, correlation ?? null, expiresAt);
       this.#expire.run(now);
-      this.#cap.run(MAX_ROWS);
-      this.#capBytes.run(MAX_BYTES);
+      return this.#cap.run(MAX_ROWS) + this.#capBytes.run(MAX_BYTES);
     });
+    this.#lost += dropped;
+  }
+
+  /** Dropped since this process began, because there were too many. */
+  get lost(): number {
+    return this.#lost;
   }
 
   forgetExpired(now: number): void {

@@ -1,7 +1,9 @@
 // Performs: the open SQLite database: prepared statements and transactions, with errors as AgentError.
 
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import type Sqlite from "better-sqlite3";
+import { writeAtomic } from "../../lib/files/system-durable-file.ts";
+import { WrittenBytes } from "./written-bytes.ts";
 import { asDatabaseError, isCorrupt, isFull, sqliteCode } from "./sqlite-error.ts";
 
 /** `full`: on the disk before the transaction returns. `normal`: survives a kill, a power cut may take the last seconds. */
@@ -16,6 +18,9 @@ export interface Query<P extends readonly Value[], Row> {
   get(...values: P): Row | undefined;
   all(...values: P): Row[];
 }
+
+/** More than a transaction of the agent needs, and a checkpoint of the log after it. */
+const RESERVE_BYTES = 256 * 1024;
 
 export interface DatabasePaths {
   readonly database: string;
@@ -33,6 +38,9 @@ export class Database implements Disposable {
   /** Rows changed through `query`. */
   #changes = 0;
   #companion: (() => void) | undefined;
+  readonly #counter = new WrittenBytes();
+  #onWritten: ((bytes: number) => void) | undefined;
+  #written = 0;
 
   constructor(sqlite: Sqlite.Database, paths: DatabasePaths) {
     this.#sqlite = sqlite;
@@ -44,7 +52,7 @@ export class Database implements Disposable {
     const statement = this.#guard(() => this.#prepare<Row>(sql));
     return {
       run: (...values) => {
-        const { changes } = this.#guard(() => statement.run(...values));
+        const { changes } = this.#guard(() => this.#counted(() => statement.run(...values)));
         this.#changes += changes;
         return changes;
       },
@@ -53,12 +61,36 @@ export class Database implements Disposable {
     };
   }
 
+  /** Bytes written to the log and by checkpoints since it was opened; undefined = the kernel does not count them. */
+  get writtenBytes(): number | undefined {
+    return this.#counter.read() === undefined ? undefined : this.#written;
+  }
+
+  /** `count` is called with the bytes of each write from now on. */
+  countWith(count: (bytes: number) => void): void {
+    this.#onWritten = count;
+  }
+
+  #counted<T>(run: () => T): T {
+    // A part of a transaction that is counted as a whole.
+    const before = this.#transaction === undefined ? this.#counter.read() : undefined;
+    try {
+      return run();
+    } finally {
+      if (before !== undefined) {
+        const bytes = (this.#counter.read() ?? before) - before;
+        this.#written += bytes;
+        if (bytes > 0) this.#onWritten?.(bytes);
+      }
+    }
+  }
+
   #prepare<Row>(sql: string): Sqlite.Statement<Value[], Row> {
     try {
       return this.#sqlite.prepare<Value[], Row>(sql);
     } catch (error) {
       // Every statement fits the schema that was just opened; an error means that the schema is damaged.
-      if (sqliteCode(error) === "SQLITE_ERROR") this.#suspect();
+      if (sqliteCode(error) === "SQLITE_ERROR") markSuspect(this.#paths.suspect);
       throw error;
     }
   }
@@ -78,15 +110,17 @@ export class Database implements Disposable {
         throw new Error("a durable transaction cannot join one that is not");
       return run();
     }
-    return this.#guard(() => {
-      try {
-        return this.#transact(() => this.#withCompanion(run), durability);
-      } catch (error) {
-        if (!isFull(error)) throw error;
-        rmSync(this.#paths.reserve, { force: true });
-        return this.#transact(run, durability);
-      }
-    });
+    return this.#guard(() =>
+      this.#counted(() => {
+        try {
+          return this.#transact(() => this.#withCompanion(run), durability);
+        } catch (error) {
+          if (!isFull(error)) throw error;
+          rmSync(this.#paths.reserve, { force: true });
+          return this.#transact(run, durability);
+        }
+      }),
+    );
   }
 
   /** `companion` is called at the end of each transaction that changed rows, and may write something small. */
@@ -113,6 +147,24 @@ export class Database implements Disposable {
     }
   }
 
+  /** Makes the reserve anew where it is gone, while there is space. Never throws. */
+  keepReserve(): void {
+    const { reserve } = this.#paths;
+    if (statSync(reserve, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
+    try {
+      // Not sparse: deleting it must free space.
+      writeAtomic(reserve, Buffer.alloc(RESERVE_BYTES, 0xa5), 0o600);
+    } catch {
+      // The disk is full already.
+      rmSync(reserve, { force: true });
+    }
+  }
+
+  /** Writes a copy to a new file, without fsync. */
+  copyTo(path: string): void {
+    this.#guard(() => this.#sqlite.prepare("VACUUM INTO ?").run(path));
+  }
+
   /** Frees the page cache. Never throws. */
   releaseMemory(): void {
     try {
@@ -128,20 +180,22 @@ export class Database implements Disposable {
     } catch (error) {
       // Inside a transaction SQLite's own error must reach #transact, which decides about a second try.
       if (this.#transaction !== undefined) throw error;
-      if (isCorrupt(error)) this.#suspect();
+      if (isCorrupt(error)) markSuspect(this.#paths.suspect);
       throw asDatabaseError(error, this.#paths.database);
-    }
-  }
-
-  #suspect(): void {
-    try {
-      writeFileSync(this.#paths.suspect, "", { mode: 0o600 });
-    } catch {
-      // Then the check at the next start has to find the damage.
     }
   }
 
   [Symbol.dispose](): void {
     this.#sqlite.close();
+    this.#counter[Symbol.dispose]();
+  }
+}
+
+/** On the disk when it returns, if the disk takes it; else the check at the next start has to find the damage. */
+export function markSuspect(path: string): void {
+  try {
+    writeAtomic(path, "", 0o600);
+  } catch {
+    // A full or broken disk.
   }
 }

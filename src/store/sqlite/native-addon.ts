@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
 import { AgentError, messageOf } from "../../lib/errors.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
-import type { PlainFiles } from "../../lib/plain-files.ts";
+import type { PlainFiles } from "../../lib/files/plain-files.ts";
 
 const PREFIX = "better-sqlite3-";
 /** Larger than any addon; bounds what a verification reads. */
@@ -35,6 +35,20 @@ export function unpackAddon(stateDir: string, files: PlainFiles): string {
       cause,
     });
   }
+}
+
+/** The same without a change of stateDir, where another version may run: an addon that is not there is unpacked to `spare`. */
+export function borrowAddon(
+  stateDir: string,
+  { files, spare }: { readonly files: PlainFiles; readonly spare: () => string },
+): string {
+  const bytes = readFileSync(addonPath);
+  const name = `${PREFIX}${sha256(bytes)}.node`;
+  const kept = join(stateDir, "lib", name);
+  if (holds(files, kept, bytes)) return kept;
+  const path = join(spare(), name);
+  files.writeAtomic(path, bytes, 0o600);
+  return path;
 }
 
 function holds(files: PlainFiles, path: string, bytes: Uint8Array): boolean {

@@ -7,15 +7,14 @@ import {
   existsSync,
   openSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { messageOf } from "../../lib/errors.ts";
-import { Database, type DatabasePaths } from "./database.ts";
+import { renameDurably, syncDirectoryOf, syncPath } from "../../lib/files/system-durable-file.ts";
+import { Database, markSuspect, type DatabasePaths } from "./database.ts";
 import { addonLoadError } from "./native-addon.ts";
 import { APPLICATION_ID, SCHEMA_STEPS, TABLES } from "./schema.ts";
 import { asDatabaseError, isDamage, sqliteCode } from "./sqlite-error.ts";
@@ -36,7 +35,6 @@ export interface OpenedDatabase {
 
 /** There is one writer; a lock that another process holds longer is an error instead of blocking the event loop. */
 const BUSY_MS = 200;
-const RESERVE_BYTES = 256 * 1024;
 /** Damaged databases kept for inspection. */
 const KEPT_DAMAGED = 2;
 
@@ -59,8 +57,8 @@ export function openDatabase(path: string, nativeBinding: string): OpenedDatabas
     recovered = setAside(paths, messageOf(error));
     opened = reopen(path, nativeBinding);
   }
-  fillReserve(paths.reserve);
   const database = new Database(opened.sqlite, paths);
+  database.keepReserve();
   if (recovered !== undefined) return { database, origin: "recovered", recovered };
   return { database, origin: opened.fresh ? "created" : "opened", recovered };
 }
@@ -93,14 +91,16 @@ interface Opened {
 function tryOpen(path: string, nativeBinding: string): Opened {
   if (existsSync(path) && !statSync(path).isFile()) throw new Unusable("not a regular file");
   // Only root reads it: manifests hold passwords. SQLite gives its -wal and -shm the same mode.
+  const isNew = !existsSync(path);
   closeSync(openSync(path, "a", 0o600));
+  if (isNew) syncDirectoryOf(path);
   const sqlite = new Sqlite(path, { nativeBinding, timeout: BUSY_MS });
   try {
     sqlite.pragma("journal_mode = WAL");
     sqlite.pragma("synchronous = NORMAL");
     sqlite.pragma("journal_size_limit = 4194304");
     check(sqlite);
-    return { sqlite, fresh: migrate(sqlite) === 0 };
+    return { sqlite, fresh: migrate(sqlite, path) === 0 };
   } catch (error) {
     sqlite.close();
     throw error;
@@ -124,9 +124,10 @@ function check(sqlite: Sqlite.Database): void {
 }
 
 /** Returns the version it had. A database of a newer agent is used unchanged: its additions have defaults. */
-function migrate(sqlite: Sqlite.Database): number {
+function migrate(sqlite: Sqlite.Database, path: string): number {
   const version = Number(sqlite.pragma("user_version", { simple: true }));
   if (version >= SCHEMA_STEPS.length) return version;
+  if (version > 0) keepCopy(sqlite, path);
   const upgrade = sqlite.transaction(() => {
     for (const step of SCHEMA_STEPS.slice(version)) sqlite.exec(step);
     sqlite.pragma(`application_id = ${APPLICATION_ID}`);
@@ -134,6 +135,25 @@ function migrate(sqlite: Sqlite.Database): number {
   });
   upgrade.exclusive();
   return version;
+}
+
+/**
+ * The database as the version before had it, for a person. Best effort, as on a full disk: steps only add, so that the version
+ * before opens the new database as well.
+ */
+function keepCopy(sqlite: Sqlite.Database, path: string): void {
+  const copy = `${path}.before-update`;
+  const unfinished = `${copy}.new`;
+  try {
+    rmSync(unfinished, { force: true });
+    // SQLite accepts an empty file, whose mode stays.
+    closeSync(openSync(unfinished, "wx", 0o600));
+    sqlite.prepare("VACUUM INTO ?").run(unfinished);
+    syncPath(unfinished);
+    renameDurably(unfinished, copy);
+  } catch {
+    rmSync(unfinished, { force: true });
+  }
 }
 
 function isFileToBlame(error: unknown, path: string): boolean {
@@ -161,23 +181,17 @@ function setAside(paths: DatabasePaths, reason: string): Recovery {
     .filter((number) => Number.isInteger(number))
     .toSorted((a, b) => a - b);
   const movedTo = join(directory, `${prefix}${(numbers.at(-1) ?? 0) + 1}`);
+  // After a power cut in between, the next start sets aside what is left.
+  markSuspect(paths.suspect);
   for (const suffix of ["", "-wal", "-shm"]) {
-    if (existsSync(paths.database + suffix)) renameSync(paths.database + suffix, movedTo + suffix);
+    if (existsSync(paths.database + suffix))
+      renameDurably(paths.database + suffix, movedTo + suffix);
   }
   for (const number of numbers.slice(0, Math.max(0, numbers.length + 1 - KEPT_DAMAGED))) {
     for (const suffix of ["", "-wal", "-shm"])
       rmSync(join(directory, `${prefix}${number}${suffix}`), { recursive: true, force: true });
   }
   rmSync(paths.suspect, { force: true });
+  syncDirectoryOf(paths.database);
   return { reason, movedTo };
-}
-
-/** Not sparse: deleting it must free space. Best effort, the disk may be full already. */
-function fillReserve(path: string): void {
-  if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return;
-  try {
-    writeFileSync(path, Buffer.alloc(RESERVE_BYTES, 0xa5), { mode: 0o600 });
-  } catch {
-    rmSync(path, { force: true });
-  }
 }

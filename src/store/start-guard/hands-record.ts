@@ -2,7 +2,7 @@
 // written without fsync: the kernel keeps its page when the process ends, and writes it to the disk at its leisure.
 
 import { AgentError, messageOf } from "../../lib/errors.ts";
-import type { PlainFiles } from "../../lib/plain-files.ts";
+import type { PlainFiles } from "../../lib/files/plain-files.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Meta } from "../meta.ts";
 import {

@@ -3,10 +3,10 @@
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 
-/** One PEM file of the configuration as it is on the disk now. */
+/** One PEM file of the configuration as it is on the disk now, or the text of a document. */
 export interface CertificateFile {
   /** The field of the configuration that names it. */
-  readonly field: "mqtt.caFile" | "mqtt.certFile" | "mqtt.keyFile";
+  readonly field: "mqtt.caFile" | "mqtt.ca" | "mqtt.certFile" | "mqtt.keyFile";
   readonly path: string;
   /** When its certificates expire, in ms since 1970; empty for a key. */
   readonly expiries: readonly number[];
@@ -62,5 +62,7 @@ function expiryMessage(
  * A chain is valid until its first certificate expires; a file of CAs, which may overlap for a rotation, until the last.
  */
 function lastDay(field: CertificateFile["field"], expiries: readonly number[]): number {
-  return field === "mqtt.caFile" ? Math.max(...expiries) : Math.min(...expiries);
+  return field === "mqtt.caFile" || field === "mqtt.ca"
+    ? Math.max(...expiries)
+    : Math.min(...expiries);
 }

@@ -13,7 +13,7 @@ interface CertificateWatchOptions extends Pick<
   Edges,
   "clock" | "log" | "files" | "clockSynchronised"
 > {
-  readonly config: Pick<MqttConfig, "caFile" | "certFile" | "keyFile">;
+  readonly config: Pick<MqttConfig, "ca" | "caFile" | "certFile" | "keyFile">;
   /** `conditions()` has changed. */
   readonly onChange: () => void;
 }
@@ -46,7 +46,8 @@ export class CertificateWatch {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#options;
-    if (config.caFile === undefined && config.certFile === undefined) return;
+    const { ca, caFile, certFile } = config;
+    if (ca === undefined && caFile === undefined && certFile === undefined) return;
     while (!signal.aborted) {
       this.look();
       await clock.sleep(CHECK_INTERVAL_MS, signal);
@@ -54,13 +55,20 @@ export class CertificateWatch {
   }
 
   #read(): readonly CertificateFile[] {
-    const { caFile, certFile, keyFile } = this.#options.config;
+    const { ca, caFile, certFile, keyFile } = this.#options.config;
+    const ofDocument =
+      ca === undefined
+        ? []
+        : [{ field: "mqtt.ca", path: "of a document", expiries: certificateExpiries(ca) } as const];
     const named = [
       { field: "mqtt.caFile", path: caFile },
       { field: "mqtt.certFile", path: certFile },
       { field: "mqtt.keyFile", path: keyFile },
     ] as const;
-    return named.flatMap(({ field, path }) => (path === undefined ? [] : this.#file(field, path)));
+    const files = named.flatMap(({ field, path }) =>
+      path === undefined ? [] : this.#file(field, path),
+    );
+    return [...ofDocument, ...files];
   }
 
   #file(field: CertificateFile["field"], path: string): CertificateFile {

@@ -42,17 +42,37 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
   };
 }
 
+interface TrialInput extends Pick<BrokerOptionsInput, "config" | "files" | "clientId"> {
+  readonly protocolVersion: 4 | 5;
+}
+
+/** Of a connection that is only tried: without a will, and without a session that stays. Throws as `brokerOptions`. */
+export function trialOptions(input: TrialInput): ConnectOptions {
+  const { config, files, clientId, protocolVersion } = input;
+  return {
+    url: config.url,
+    clientId,
+    protocolVersion,
+    keepAliveSeconds: config.keepAliveSeconds,
+    sessionExpirySeconds: 0,
+    clean: true,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    receiveRate: RECEIVE_RATE,
+    ...credentials(config, (path) => readText(files, path)),
+  };
+}
+
 type Credentials = Pick<ConnectOptions, "username" | "password" | "ca" | "cert" | "key" | "alpn">;
 
 /** What identifies the client and the broker to each other; `read` reads a password or PEM file. */
 export function credentials(config: MqttConfig, read: (path: string) => string): Credentials {
-  const { username, passwordFile, caFile, certFile, keyFile, alpn } = config;
+  const { username, passwordFile, ca, caFile, certFile, keyFile, alpn } = config;
   const content = (path: string | undefined) => (path === undefined ? undefined : read(path));
   return withoutUndefined({
     username,
     // Editors add a line end to a password.
     password: content(passwordFile)?.replace(/\r?\n$/, ""),
-    ca: content(caFile),
+    ca: ca ?? content(caFile),
     cert: content(certFile),
     key: content(keyFile),
     alpn,

@@ -63,6 +63,8 @@ export class UpstreamConnection {
   #history: readonly Attempt[] = [];
   #duplicate = false;
   #live: Live | undefined;
+  /** Attempts in a row: each takes the next address. */
+  #failures = 0;
 
   constructor(options: UpstreamConnectionOptions) {
     const { config, nodeName, groups } = options;
@@ -145,6 +147,7 @@ export class UpstreamConnection {
         this.#limits = limits;
         return undefined;
       }
+      this.#failures += 1;
       log.warn("cannot connect to the broker", { error: why });
       return { startedAt, endedAt: clock.monotonic() };
     }
@@ -163,12 +166,16 @@ export class UpstreamConnection {
     const will = this.#state("lost", number);
     this.#certificates.look();
     const limits = this.#limits;
-    const options = brokerOptions({ config, files, clientId: nodeName, limits, will });
+    const urls = [config.url, ...(config.alternateUrls ?? [])];
+    const url = urls[this.#failures % urls.length] ?? config.url;
+    const own = { ...config, url };
+    const options = brokerOptions({ config: own, files, clientId: nodeName, limits, will });
     return mqtt.connect(options, (message) => this.#receive(message), signal);
   }
 
   /** A retained message whose handling ends the process would arrive again after every start. */
   #receive(message: MqttMessage): void {
+    this.#subscriptions.received();
     try {
       this.#options.onMessage(message);
     } catch (error) {

@@ -26,7 +26,7 @@ export function duplicateCondition(nodeName: string): NodeCondition {
     type: "DuplicateIdentity",
     status: "True",
     reason: "SessionTakenOver",
-    message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, stop the agent, delete identity.json in its stateDir and start it again`,
+    message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, run agent shutdown, stop the agent, run agent prepare-image and start it again`,
   };
 }
 

@@ -1,13 +1,15 @@
-// Performs: subscribes to every topic of the node at every connect, follows changes of its groups, and finds the one
-// topic that the broker refuses or whose content is too large.
+// Performs: subscribes to every topic of the node at every connect and after a burst of messages, follows changes of its
+// groups, and finds the one topic that the broker refuses or whose content is too large.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import { Alarm } from "../../lib/alarm.ts";
 import { deadline, type Monotonic, aborted } from "../../lib/clock.ts";
 import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { Limiter } from "../../lib/concurrency-limit.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
 import type { MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
+import { afterMessage, subscribeAgainAt, type MessageBurst } from "./message-burst.ts";
 import {
   afterDisconnect,
   afterRefusal,
@@ -49,11 +51,14 @@ export class Subscriptions {
   /** Filters that were unsubscribed. */
   readonly #dropped = new Set<string>();
   readonly #changes = new LatestBox<"changed">();
+  #burst: MessageBurst | undefined;
+  readonly #burstOver: Alarm;
   /** One request to the broker at a time. */
   readonly #turn = new Limiter(1);
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
+    this.#burstOver = new Alarm(options.clock, () => this.#subscribeAgain());
   }
 
   conditions(): readonly NodeCondition[] {
@@ -67,6 +72,23 @@ export class Subscriptions {
   async subscribeAll(session: MqttSession, signal: AbortSignal): Promise<void> {
     this.#asked = new Set();
     await this.#subscribeWanted(session, signal);
+  }
+
+  /** A message has arrived. */
+  received(): void {
+    this.#burst = afterMessage(this.#burst, this.#options.clock.monotonic());
+    this.#burstOver.set(subscribeAgainAt(this.#burst));
+  }
+
+  #subscribeAgain(): void {
+    const { messages = 0 } = this.#burst ?? {};
+    this.#burst = undefined;
+    this.#asked = new Set();
+    this.#options.log.info(
+      "subscribing again, because the broker may have dropped messages of a burst",
+      { messages },
+    );
+    this.changed();
   }
 
   /** Until `signal` aborts: subscribes to new filters, and once an hour again to those denied or set aside. */
@@ -136,6 +158,8 @@ export class Subscriptions {
     this.#oneByOne = oversized || (end.by === "broker" && this.#unanswered.length > 0);
     this.#unanswered = [];
     this.#settling = undefined;
+    this.#burst = undefined;
+    this.#burstOver.set();
   }
 
   async #ask(session: MqttSession, filters: readonly string[], signal: AbortSignal): Promise<void> {

@@ -9,7 +9,7 @@ import type {
   ImageProgress,
   DocumentVersion,
 } from "../../protocol/desired-document.ts";
-import type { Ack, LastRejected } from "../../protocol/reported-state.ts";
+import type { Ack, LastRejected, ReportedSettings } from "../../protocol/reported-state.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 import {
   judgeHealth,
@@ -228,6 +228,8 @@ export interface NodeTruth {
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
   readonly status: NodeStatus;
+  /** How settings of documents stand; absent = there are none. */
+  readonly settings?: ReportedSettings;
   /** False at the start: a missing pod proves nothing yet. */
   readonly arePodsKnown: boolean;
 }

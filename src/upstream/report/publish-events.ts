@@ -17,7 +17,7 @@ export interface EventUplinkOptions {
   readonly node: string;
   readonly bootId: string;
   /** Normal events stay here: for lines that cost by the byte. */
-  readonly warningsOnly?: boolean;
+  readonly warningsOnly?: () => boolean;
   /** A text as it may leave the node; absent = as it is. */
   readonly redact?: (text: string) => string;
   /** Rows were added to the outbox. */
@@ -53,7 +53,7 @@ export class EventUplink implements Disposable {
 
   /** The event goes with the next flush; its repetitions every ten minutes, as one with their count. */
   add(event: RecordedEvent): void {
-    if (this.#options.warningsOnly === true && event.type === "Normal") return;
+    if (this.#options.warningsOnly?.() === true && event.type === "Normal") return;
     const before = this.#sent.get(event.id);
     if (before === undefined) this.#send(event);
     else this.#sent.set(event.id, { at: before.at, again: event });

@@ -16,7 +16,7 @@ import { byteLength } from "../../lib/short-text.ts";
 
 export interface ReportInput extends Pick<
   ReportedState,
-  keyof MessageNumber | "node" | "clockTrusted" | "desired" | "status" | "pods"
+  keyof MessageNumber | "node" | "clockTrusted" | "desired" | "status" | "pods" | "settings"
 > {
   /** Wall-clock milliseconds. */
   readonly time: number;
@@ -32,13 +32,14 @@ const ACKS_BYTES = 20 * 1024;
 const SPARE_BYTES = 64;
 
 /** Pods by name; those without room are counted in `truncated`. Texts are cut to 256 bytes, without control characters. */
-export function report({ time, pods, rejected, ...input }: ReportInput): ReportedState {
+export function report({ time, pods, rejected, settings, ...input }: ReportInput): ReportedState {
   const head: ReportedState = {
     apiVersion: "agent/v1",
     kind: "ReportedState",
     ...input,
     time: rfc3339(time),
     desired: fitting(withMessages(input.desired, wireText), ACKS_BYTES),
+    ...(settings === undefined ? {} : { settings: withMessages(settings, wireText) }),
     status: fittingNodeStatus(withMessages(input.status, wireText)),
     pods: [],
     rejected: rejectedLines(rejected),

@@ -63,6 +63,7 @@ function worldOf(mqtt: Partial<MqttConfig>, more: Partial<AgentConfig> = {}): Wo
     config: config as AgentConfig,
     version: "1.0.0",
     nodeName: "pi-1",
+    groups: [],
     rollouts: { hasFailed: () => false },
     guard: { ...UNGUARDED, judged: () => undefined },
     emit: () => undefined,

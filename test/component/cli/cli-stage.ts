@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCli } from "../../../src/cli/program.ts";
 import type { AgentModule } from "../../../src/cli/define-verb.ts";
-import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
+import { FakeAgent } from "./fake-agent.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 export interface CliStage {
@@ -22,8 +22,8 @@ export interface CliStage {
 /** A new one for each test of the file; `then` prepares it further. */
 export function eachOnCliStage(then: (stage: CliStage) => void): void {
   let stage: CliStage;
-  beforeEach(() => {
-    stage = newStage();
+  beforeEach(async () => {
+    stage = await newStage();
     then(stage);
   });
   afterEach(() => {
@@ -32,9 +32,9 @@ export function eachOnCliStage(then: (stage: CliStage) => void): void {
   });
 }
 
-function newStage(): CliStage {
+async function newStage(): Promise<CliStage> {
   const directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
-  const agent = startFakeAgent(join(directory, "agent.sock"));
+  const agent = await FakeAgent.start(join(directory, "agent.sock"));
   const terminal = new FakeTerminal();
   terminal.environment = { AGENT_SOCKET: agent.socket };
   return {

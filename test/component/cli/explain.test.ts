@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { runOn } from "./cli-stage.ts";
+import { eachOnCliStage, runOn, type CliStage } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 let terminal: FakeTerminal;
@@ -38,8 +38,8 @@ describe("explain", () => {
       "unknown field pod.spec.containers.livenesProbe (did you mean pod.spec.containers.livenessProbe?)",
     "explain service":
       'unknown kind "service"; ask for pod, configmap, secret, pvc, deployment, daemonset, statefulset, job or cronjob',
-    "explain pod/web":
-      "pod/web is an object, and only kinds and fields can be explained; for its state see agent get events --for pod/web",
+    "explain configmap/web":
+      "configmap/web: only a pod can be explained, as pod/NAME; for other objects see agent describe, for fields agent explain pod.spec",
   };
   test.each(Object.entries(refusals))("%s is a wrong question", async (command, message) => {
     expect(await run(command)).toBe(2);
@@ -73,3 +73,51 @@ describe("schema", () => {
     );
   });
 });
+
+describe("explain pod/NAME", () => {
+  let stage: CliStage;
+  eachOnCliStage((one) => {
+    stage = one;
+    stage.agent.answers.set("/explain/shop/web", () => Response.json(EXPLANATION));
+  });
+
+  test.each(["pod/web", "pods/web", "po/web"])("%s is the screen", async (asked) => {
+    expect(await stage.run(`explain ${asked} -n shop`)).toBe(0);
+    expect(stage.terminal.stdout).toStartWith(
+      "Pod:        shop/web\nStatus:     Pending\nAdvice:     Wait.\n",
+    );
+  });
+
+  test("-o json is what the agent answers", async () => {
+    expect(await stage.run("explain pod/web -n shop -o json")).toBe(0);
+    expect(JSON.parse(stage.terminal.stdout)).toEqual(EXPLANATION);
+  });
+
+  test("of an unknown pod is the agent's sentence", async () => {
+    const message = 'pods "gone" not found in namespace "default"';
+    stage.agent.answers.set(
+      "/explain/default/gone",
+      () => new Response(`${message}\n`, { status: 404 }),
+    );
+    expect(await stage.run("explain pod/gone")).toBe(1);
+    expect(stage.terminal.stderr).toBe(`Error: ${message}\n`);
+  });
+});
+
+const EXPLANATION = {
+  apiVersion: "agent/v1",
+  kind: "Explanation",
+  namespace: "shop",
+  pod: "web",
+  phase: "Pending",
+  well: false,
+  advice: "Wait.",
+  admitted: true,
+  causes: [],
+  dependencies: [],
+  updates: [],
+  images: [],
+  volumes: [],
+  containers: [],
+  warnings: [],
+};

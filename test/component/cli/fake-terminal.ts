@@ -1,6 +1,7 @@
 // A terminal that remembers what was written, and whose time stands still until a test moves it.
 
 import type { Clock } from "../../../src/lib/clock.ts";
+import { PLAIN } from "../../../src/cli/terminal/palette.ts";
 import type { Terminal } from "../../../src/cli/process-io.ts";
 
 interface Timer {
@@ -12,6 +13,9 @@ export class FakeTerminal implements Terminal {
   stdout = "";
   stderr = "";
   isTerminal = true;
+  palette = PLAIN;
+  isErrTerminal = false;
+  columns: number | undefined = undefined;
   isInteractive = true;
   environment: Record<string, string | undefined> = {};
   input = "";
@@ -33,6 +37,7 @@ export class FakeTerminal implements Terminal {
       },
       sleep: (ms, signal) =>
         new Promise((resolve) => {
+          if (signal?.aborted === true) return resolve();
           this.clock.after(ms, resolve);
           signal?.addEventListener("abort", () => resolve(), { once: true });
         }),
@@ -42,6 +47,14 @@ export class FakeTerminal implements Terminal {
   out(text: string): void {
     this.stdout += text;
     this.#changed();
+  }
+
+  outBytes(bytes: Uint8Array): void {
+    this.out(Buffer.from(bytes).toString("latin1"));
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
   }
 
   err(text: string): void {
@@ -63,13 +76,23 @@ export class FakeTerminal implements Terminal {
     return Promise.resolve(line);
   }
 
+  /** Timers that are set. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Whether something has set a timer of exactly `ms` at this moment of the clock. */
+  waits(ms: number): boolean {
+    return [...this.#timers].some(({ at }) => at === this.#now + ms);
+  }
+
   pressCtrlC(): void {
     this.#interrupt.abort();
   }
 
   /** Waits until something has set a timer of exactly `ms`, then lets that much time pass. */
   async pass(ms: number): Promise<void> {
-    await this.until(() => [...this.#timers].some((timer) => timer.at === this.#now + ms));
+    await this.until(() => this.waits(ms));
     this.#now += ms;
     for (const timer of this.#timers) {
       if (timer.at > this.#now) continue;

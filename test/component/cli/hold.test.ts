@@ -75,3 +75,26 @@ describe.each(["hold", "release"])("%s", (verb) => {
     expect(asked).toEqual([]);
   });
 });
+
+describe("agent restart", () => {
+  test("says which containers run again", async () => {
+    agent.answers.set("/pods/shop/web/restart", ({ url, method }) => {
+      asked.push(`${method} ${new URL(url).search}`);
+      const containers = [{ name: "main", restartCount: 3 }];
+      return Response.json({ apiVersion: "agent/v1", kind: "Restarted", containers });
+    });
+    expect(await run("restart pod/web -n shop -c main")).toBe(0);
+    expect(terminal.stdout).toBe("pod/web restarted: main (restart 3)\n");
+    expect(asked).toEqual(["POST ?container=main"]);
+  });
+
+  test.each([
+    [404, 'pods "web" not found in namespace "default"'],
+    [409, "no container of the pod runs, so there is none to restart"],
+    [504, "not restarted in time: main; the verb explain shows why"],
+  ])("a refusal %i is the agent's sentence", async (status, sentence) => {
+    agent.answers.set("/pods/default/web/restart", () => new Response(sentence, { status }));
+    expect(await run("restart web")).toBe(1);
+    expect(terminal.stderr).toBe(`Error: ${sentence}\n`);
+  });
+});

@@ -52,10 +52,11 @@ describe("pull", () => {
       request.method === "POST" ? done.promise : answer("GET /images/pull"),
     );
     const { terminal } = stage;
+    terminal.isErrTerminal = true;
     const code = stage.run("images pull slow");
     await terminal.pass(1_000);
     await terminal.until(() => terminal.stderr.includes("(25 %)"));
-    expect(terminal.stderr).toBe("\r\u001b[Kpulling slow: 1.0 MiB of 4.0 MiB (25 %)");
+    expect(terminal.stderr).toBe("\r\u001b[Kpulling slow: 1.0 MiB of 4.0 MiB (25 %) (1 s)");
     done.resolve(Response.json({ ref: "sha256:a" }));
     expect(await code).toBe(0);
     expect(terminal.stderr).toEndWith("\r\u001b[K");

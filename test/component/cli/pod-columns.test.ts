@@ -6,9 +6,8 @@ import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import { isListOf, isPod } from "../../../src/cli/api-views.ts";
-import { rowOf } from "../../../src/cli/get/resource-type.ts";
-import { PODS } from "../../../src/cli/get/resources.ts";
+import { isListOf, isPod } from "../../../src/node/api-views.ts";
+import { podCells } from "../../../src/node/pod-cells.ts";
 import { podList } from "../../../src/node/pod-list.ts";
 import type { PodFacts } from "../../../src/status/pod-facts.ts";
 import { generatePodStatus } from "../../../src/status/generate-pod-status.ts";
@@ -51,11 +50,7 @@ function columns(world: World, previous?: PodStatus): { row: string; status: Pod
     ),
   );
   if (!isListOf(isPod)(list) || list.items[0] === undefined) throw new Error("not a list of pods");
-  const [, ready = "", word = "", restarts = ""] = rowOf(PODS, list.items[0], {
-    isWide: false,
-    withNamespace: false,
-    now: NOW,
-  });
+  const { ready, status: word, restarts } = podCells(list.items[0], NOW);
   return { row: `${ready} ${word} ${restarts}`, status };
 }
 

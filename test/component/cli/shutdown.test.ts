@@ -42,6 +42,19 @@ test("waits until the pods are gone, and shows those that are left", async () =>
   );
 });
 
+test("writes one line again and again on a terminal, and leaves none behind", async () => {
+  terminal.isErrTerminal = true;
+  terminal.columns = 30;
+  left = [["default/a", "default/b"], ["default/b"], []];
+  expect(await endOf(run("shutdown"), 2)).toBe(0);
+  expect(terminal.stderr).toBe(
+    "\r\u001b[Kstopping 2 pods: default/a, d\r\u001b[Kstopping 1 pod: default/b (1 \r\u001b[K",
+  );
+  expect(terminal.stdout).toBe(
+    "all pods are stopped; none starts until the next boot, or agent shutdown --cancel\n",
+  );
+});
+
 test("pods that are left at the end of the time are exit code 1", async () => {
   left = [["default/a"]];
   expect(await endOf(run("shutdown --timeout 2s"), 4)).toBe(1);

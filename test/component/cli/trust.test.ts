@@ -1,3 +1,4 @@
+import { NO_NOTES } from "../../../src/node/explain/pod-notes.ts";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,9 +7,10 @@ import { parse } from "yaml";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
-import { NO_IMAGES } from "../../unit/server/some-facts.ts";
+import { NO_IMAGES, NO_STREAMS } from "../../unit/server/some-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { runOn } from "./cli-stage.ts";
+import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import type { TrustView } from "../../../src/trust/trust-view.ts";
 
@@ -50,7 +52,7 @@ let resets: number;
 let trouble: string | undefined;
 let socket: string;
 
-beforeEach(() => {
+beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
   socket = join(directory, "agent.sock");
   const clock = new VirtualClock();
@@ -63,19 +65,33 @@ beforeEach(() => {
   server = new LocalServer({
     socket,
     files: realFiles(),
+    podLogsDir: "/nonexistent",
     clock,
     log: createLogger({ clock, level: "error", write: () => undefined }),
+    cri: NO_STREAMS,
+    onChange: () => ({ [Symbol.dispose]: () => undefined }),
     facts: {
       healthProblems: () => [],
+      selfUpdate: () => ({ version: "1.0.0", phase: "Idle", failed: [] }),
+      orderSelfUpdate: () => undefined,
+      hasSynced: () => true,
       pods: () => [],
       rejected: () => [],
       events: () => [],
+      notes: () => NO_NOTES,
       node: never,
       version: never,
+      restart: () => Promise.resolve(undefined),
+      desired: () => [],
+      linkFacts: () => undefined,
+      databaseBytes: () => undefined,
+      meter: () => undefined,
+      config: () => CONFIG_DEFAULTS,
       shortenGrace: never,
       shutdown: never,
       beginShutdown: never,
       cancelShutdown: never,
+      declared: () => undefined,
       objects: () => [],
       removeClaimData: never,
       trust: () => trust,
@@ -89,10 +105,11 @@ beforeEach(() => {
       },
     },
   });
+  await server.listen();
 });
 
 afterEach(async () => {
-  await server.stop();
+  server.stop();
   rmSync(directory, { recursive: true });
 });
 
@@ -114,8 +131,8 @@ describe("trust show", () => {
       [
         "Documents must be signed: there is a key in /etc/agent/trust.d",
         "",
-        "KEY                ROLES                          NODES   GROUPS   FROM",
-        "0123456789abcdef   root,desired,rollout,command   *       *        /etc/agent/trust.d/root.pub",
+        "KEY                ROLES                                  NODES   GROUPS   FROM",
+        "0123456789abcdef   root,desired,rollout,command,release   *       *        /etc/agent/trust.d/root.pub",
         "",
       ].join("\n"),
     );
@@ -210,7 +227,7 @@ describe("trust reset", () => {
   });
 
   test("needs the agent, asks nothing without it, and says how to start it", async () => {
-    await server.stop();
+    server.stop();
     terminal.input = "yes\n";
     expect(await run("trust reset")).toBe(1);
     expect(terminal.stdout).toBe("");

@@ -42,7 +42,7 @@ class World {
       clock: this.clock,
       files: realFiles(),
       podLogsDir: this.directory,
-      metered: false,
+      metered: () => false,
       podOf: (namespace, name) => (`${namespace}/${name}` === "default/web" ? pod : undefined),
       observed: () =>
         anObservedPod(
@@ -146,7 +146,7 @@ describe("the last lines of a log", () => {
     const world = new World();
     world.write("a", large);
     expect(linesOf(await world.ask({ container: "a", tail: 1_000 }))).toHaveLength(1_000);
-    const metered = new World({ metered: true });
+    const metered = new World({ metered: () => true });
     metered.write("a", large);
     expect(linesOf(await metered.ask({ container: "a", tail: 1_000 })).length).toBeLessThan(700);
   });
@@ -185,7 +185,7 @@ describe("a lease", () => {
     const world = new World();
     void world.ask(asked);
     expect(world.progress).toEqual([{ container: "a", seconds: 600, bytes: 1024 * 1024 }]);
-    const metered = new World({ metered: true });
+    const metered = new World({ metered: () => true });
     const end = metered.ask(asked);
     for (let n = 0; n < 10; n += 1) {
       metered.write(

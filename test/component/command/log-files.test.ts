@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { tailOfLog } from "../../../src/command/log-files.ts";
+import { tailOfLog } from "../../../src/runtime/logs/log-files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 

@@ -11,6 +11,9 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const PLAIN = Buffer.alloc(3_000_000, "an image archive, ");
 
+/** A frame that decompresses to nothing. */
+const SIZE = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+
 async function read(bytes: Uint8Array, signal = new AbortController().signal): Promise<Buffer> {
   const path = join(directory, "archive");
   writeFileSync(path, bytes);
@@ -32,6 +35,15 @@ describe("archiveBytes", () => {
       Buffer.concat([gzipSync(PLAIN.subarray(0, 999)), gzipSync(PLAIN.subarray(999))]),
     ],
     ["zstd", zstdCompressSync(PLAIN)],
+    [
+      "zstd of pzstd, with frames that carry only a size",
+      Buffer.concat([
+        SIZE,
+        zstdCompressSync(PLAIN.subarray(0, 999)),
+        SIZE,
+        zstdCompressSync(PLAIN.subarray(999)),
+      ]),
+    ],
     ["nothing", new Uint8Array()],
   ])("reads %s", async (what, bytes) => {
     expect((await read(bytes)).equals(what === "nothing" ? Buffer.alloc(0) : PLAIN)).toBe(true);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import type { ResourceList } from "../../../src/api/v1/resources.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import { EvictedPods } from "../../../src/eviction/evicted-pods.ts";
 import { EvictionManager } from "../../../src/eviction/eviction-manager.ts";
@@ -9,7 +10,7 @@ import { NodeObserver } from "../../../src/eviction/observe-node.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { EvictionRow } from "../../../src/store/evictions.ts";
 import type { PodUsage } from "../../../src/stats/pod-usage.ts";
-import { aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeReadings, GIB } from "../../fakes/fake-readings.ts";
@@ -31,6 +32,8 @@ class World implements Disposable {
   readonly usages = new Map<string, number>();
   isSettled = true;
   isDiskFull = false;
+  /** Measuring the disks of pods with limits never comes to an end. */
+  hangsWithLimits = false;
   hasReserve = true;
   onReclaim: () => void = () => undefined;
   readonly #stop = new AbortController();
@@ -66,7 +69,12 @@ class World implements Disposable {
         config: all,
         podsCgroup: () => "kubepods",
       }),
-      stats: { measure: (pods) => Promise.resolve(this.#measure(pods)) },
+      stats: {
+        measure: (pods, { podMs }) =>
+          this.hangsWithLimits && podMs === undefined
+            ? new Promise(() => undefined)
+            : Promise.resolve(this.#measure(pods)),
+      },
       evicted,
       reserve: { keep: () => undefined },
       reclaim: { deadContainers: note("dead containers"), images: note("images") },
@@ -84,9 +92,9 @@ class World implements Disposable {
     void manager.run(this.#stop.signal);
   }
 
-  add(name: string): void {
-    const seconds = { terminationGracePeriodSeconds: 60 };
-    const pod = aPod(seconds, { name, uid: name });
+  add(name: string, limits: ResourceList = {}): void {
+    const containers = [aContainer("a", { resources: { requests: {}, limits } })];
+    const pod = aPod({ terminationGracePeriodSeconds: 60, containers }, { name, uid: name });
     this.running.set(name, aDesiredPod(pod, { uid: name, source: "file" }));
   }
 
@@ -220,6 +228,41 @@ describe("pods end one by one", () => {
   });
 });
 
+describe("limits of storage", () => {
+  const LIMIT = { "ephemeral-storage": "10Mi" };
+
+  test("end each pod that exceeds its own, and no other", async () => {
+    using world = new World({}, ["free"]);
+    for (const name of ["greedy", "modest"]) world.add(name, LIMIT);
+    world.usages.set("free", 100).set("greedy", 8).set("modest", 4);
+    await world.pass(61_000);
+    expect(world.acts).toEqual(["store greedy", "stop greedy 1 s"]);
+  });
+
+  test("are looked at once a minute, and not before every pod has its worker", async () => {
+    using world = new World({}, []);
+    world.isSettled = false;
+    world.add("greedy", LIMIT);
+    world.usages.set("greedy", 8);
+    await world.pass(150_000);
+    expect(world.acts).toEqual([]);
+    world.isSettled = true;
+    await world.pass(60_000);
+    expect(world.acts).toHaveLength(2);
+  });
+
+  test("delay no eviction for memory, however long a pod's files take to measure", async () => {
+    using world = new World({}, ["a"]);
+    world.add("endless", LIMIT);
+    world.usages.set("a", 9);
+    world.hangsWithLimits = true;
+    await world.pass(70_000);
+    world.memory(50);
+    await world.pass(10_000);
+    expect(world.acts).toEqual(["store a", "stop a 1 s"]);
+  });
+});
+
 describe("a soft threshold", () => {
   const soft = {
     evictionSoft: { "memory.available": "200Mi" },
@@ -233,6 +276,13 @@ describe("a soft threshold", () => {
     expect(world.acts).toEqual([]);
     await world.pass(11_000);
     expect(world.acts).toEqual(["store a", "stop a 45 s"]);
+  });
+
+  test("gives a second where no time is configured", async () => {
+    using world = new World(soft);
+    world.memory(150);
+    await world.pass(100_000);
+    expect(world.acts.at(-1)).toBe("stop a 1 s");
   });
 
   test("never gives more than the pod's own", async () => {
@@ -288,23 +338,49 @@ describe("looks", () => {
     return world.readings.looks - before;
   }
 
-  test("are rare far from every threshold, and come every ten seconds near one", async () => {
+  test("come every ten seconds, however much there is", async () => {
     using world = new World();
     await world.pass(60_000);
-    expect(await looksIn(world, 600_000)).toBe(10);
+    expect(await looksIn(world, 600_000)).toBe(60);
     world.memory(250);
     await world.pass(60_000);
     expect(await looksIn(world, 600_000)).toBe(60);
   });
 
-  test("come sooner when tasks wait for memory", async () => {
+  test("come at once when tasks wait for memory that is near its threshold", async () => {
     using world = new World();
     world.readings.stalls = 1_000;
-    await world.pass(61_000);
-    world.memory(50);
-    world.readings.stalls = 1_200;
+    world.memory(250);
     await world.pass(11_000);
+    world.memory(50);
+    await world.pass(2_000);
+    expect(world.acts).toEqual([]);
+    world.readings.stalls = 1_051;
+    await world.pass(1_000);
     expect(world.acts.at(-1)).toBe("stop a 1 s");
+  });
+
+  test("come no sooner for stalls while there is plenty, or right after an eviction", async () => {
+    using world = new World({}, ["a", "b"]);
+    const stall = (): void => {
+      world.readings.stalls = (world.readings.stalls ?? 0) + 500;
+    };
+    stall();
+    await world.pass(10_000);
+    const before = world.readings.looks;
+    for (let second = 0; second < 10; second += 1) {
+      stall();
+      await world.pass(1_000);
+    }
+    expect(world.readings.looks - before).toBe(1);
+    world.memory(50);
+    await world.pass(10_000);
+    expect(world.acts.filter((act) => act.startsWith("stop"))).toHaveLength(1);
+    for (let second = 0; second < 3; second += 1) {
+      stall();
+      await world.pass(1_000);
+    }
+    expect(world.acts.filter((act) => act.startsWith("stop"))).toHaveLength(1);
   });
 
   test("wait for no runtime that is silent", async () => {

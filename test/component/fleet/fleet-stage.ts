@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terminal } from "../../../src/cli/process-io.ts";
+import { PLAIN } from "../../../src/cli/terminal/palette.ts";
 import { runCli } from "../../../src/cli/program.ts";
 // The verbs load these when they are asked for, which takes real time that no virtual clock sees.
 import "../../../src/fleet/document/apply.ts";
@@ -75,11 +76,16 @@ export class FleetStage implements Disposable {
       },
       err: (text) => void (out.stderr += text),
       isTerminal: true,
+      palette: PLAIN,
+      isErrTerminal: false,
+      columns: undefined,
       isInteractive: this.isInteractive,
       environment: {},
       clock: this.clock,
       interrupted: () => this.interrupt.signal,
       readInput: () => Promise.resolve(new TextEncoder().encode(this.input)),
+      outBytes: () => undefined,
+      drained: () => Promise.resolve(),
       readLine: () => Promise.resolve(this.input),
     };
     const random = {

@@ -12,7 +12,7 @@ import { makeTempDirectory } from "../../harness/temp-directory.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const clock = new VirtualClock();
-const download = downloads(clock);
+const download = downloads({ clock, userAgent: "agent/1.2.3 (linux/arm64)" });
 const never = new AbortController().signal;
 const temp = makeTempDirectory();
 const ca = new CertificateAuthority(temp.path);
@@ -57,6 +57,18 @@ async function raw(handle: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
 }
 
+/** Writes the text again and again, far beyond every limit, until the client has gone. */
+function goOn(socket: Socket, text: string): void {
+  let left = 10_000;
+  const more = (): void => {
+    if (socket.destroyed || left === 0) return;
+    left -= 1;
+    // The callback alone may come at once, before the end of the connection can be seen.
+    socket.write(text, () => void setImmediate(more));
+  };
+  more();
+}
+
 function get(url: string, more: Partial<DownloadRequest> = {}) {
   return download({ url, headers: {}, maxBytes: 1000, ...more }, never);
 }
@@ -93,6 +105,12 @@ describe("an answer", () => {
     expect(await get(url, { etag: '"1"', lastModified: "then" })).toEqual({ type: "NotModified" });
     expect(asked).toEqual(['"1"', "then"]);
     expect(await get(url)).toEqual({ type: "Status", status: 304 });
+  });
+
+  test("is asked for by the agent and its version, unless a header says otherwise", async () => {
+    const url = serve(({ headers }) => new Response(headers.get("user-agent")));
+    expect(await textOf(url)).toBe("agent/1.2.3 (linux/arm64)");
+    expect(await textOf(url, { headers: { "user-agent": ["mine"] } })).toBe("mine");
   });
 
   test("of any other status is a status, with the time that the server wants to be left alone", async () => {
@@ -141,16 +159,12 @@ describe("refused is", () => {
     ).toContain("TooLarge");
     const endless = await raw((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-      const more = (): void =>
-        void (socket.destroyed || socket.write("1\r\na\r\n".repeat(1000), more));
-      more();
+      goOn(socket, "1\r\na\r\n".repeat(1000));
     });
     expect(await refusal(endless)).toBe(tooLarge);
     const heads = await raw((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
-      const more = (): void =>
-        void (socket.destroyed || socket.write(`a: ${"b".repeat(4000)}\r\n`, more));
-      more();
+      goOn(socket, `a: ${"b".repeat(4000)}\r\n`);
     });
     expect(await refusal(heads)).not.toStartWith("Text");
   });

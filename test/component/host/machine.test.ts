@@ -19,7 +19,7 @@ describe("machine facts", () => {
     const root = aRoot({
       "proc/sys/kernel/hostname": "raspberrypi\n",
       "proc/sys/kernel/osrelease": "6.6.51+rpt-rpi-v8\n",
-      "proc/meminfo": "MemTotal:        3881016 kB\nMemFree:  1 kB\n",
+      "proc/meminfo": "MemTotal:        3881016 kB\nMemFree:  1 kB\nSwapTotal:  102396 kB\n",
       "proc/device-tree/serial-number": "10000000a1b2c3d4\0",
       "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
       "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
@@ -34,6 +34,7 @@ describe("machine facts", () => {
       serial: "10000000a1b2c3d4",
       mac: "dc:a6:32:01:02:03",
       memoryBytes: 3881016 * 1024,
+      swapBytes: 102396 * 1024,
       kernelVersion: "6.6.51+rpt-rpi-v8",
       osImage: "Debian GNU/Linux 12 (bookworm)",
     });
@@ -49,6 +50,12 @@ describe("machine facts", () => {
     expect(readMachineFacts(aRoot({ "sys/class/dmi/id/product_serial": said })).serial).toBe(
       serial,
     );
+  });
+
+  test("a machine without /etc/machine-id has that of D-Bus", () => {
+    const facts = readMachineFacts(aRoot({ "var/lib/dbus/machine-id": "0123\n" }));
+    expect(facts).toMatchObject({ machineId: "0123", systemUuid: "0123" });
+    expect(facts.swapBytes).toBeUndefined();
   });
 
   test("a machine that says nothing is described all the same", () => {

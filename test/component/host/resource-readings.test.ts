@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { realReadings } from "../../../src/host/resource-readings.ts";
+import { deviceOf, realReadings } from "../../../src/host/resource-readings.ts";
 
 const KIB = 1024;
 const roots: string[] = [];
@@ -88,6 +88,15 @@ test("stalls are what PSI counts, where there is PSI", () => {
   const text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234567\nfull avg10=0 total=5\n";
   expect(realReadings(machine({ "proc/pressure/memory": text })).memoryStallMs()).toBe(1234.567);
   expect(realReadings(machine({})).memoryStallMs()).toBeUndefined();
+});
+
+test("subvolumes of one btrfs are one file system, other devices are not", () => {
+  const [btrfs, ext4] = [0x9123683e, 0xef53];
+  const device = (type: number, bytes: number, dev: number) => deviceOf({ type, bytes, dev });
+  expect(device(btrfs, 1_000, 41)).toBe(device(btrfs, 1_000, 42));
+  expect(device(btrfs, 1_000, 41)).not.toBe(device(btrfs, 2_000, 43));
+  expect(device(ext4, 1_000, 41)).not.toBe(device(ext4, 1_000, 42));
+  expect(device(ext4, 1_000, 41)).not.toBe(device(btrfs, 1_000, 41));
 });
 
 test("this machine has all of it, and a path that is gone has none", () => {

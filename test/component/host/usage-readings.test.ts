@@ -40,6 +40,7 @@ const VERSION_1 = {
   [`${V1}/memory/${POD}/memory.limit_in_bytes`]: "8000\n",
   [`${V1}/memory/${POD}/memory.stat`]:
     "rss 1\ntotal_rss 3000\ntotal_inactive_file 1000\ntotal_pgfault 12\ntotal_pgmajfault 3\ntotal_swap 64\n",
+  [`${V1}/memory/${POD}/memory.memsw.limit_in_bytes`]: "8100\n",
   [`${V1}/pids/${POD}/pids.current`]: "4\n",
   [`${V1}/pids/${POD}/cgroup.procs`]: "42\n43\n",
 };
@@ -53,6 +54,10 @@ const VERSION_2 = {
   [`${V1}/${POD}/memory.max`]: "max\n",
   [`${V1}/${POD}/memory.stat`]: "anon 3000\ninactive_file 1000\npgfault 12\npgmajfault 3\n",
   [`${V1}/${POD}/memory.swap.current`]: "64\n",
+  [`${V1}/${POD}/memory.swap.max`]: "200\n",
+  [`${V1}/${POD}/cpu.pressure`]: "some avg10=1.50 avg60=0.25 avg300=0.00 total=77\n",
+  [`${V1}/${POD}/memory.pressure`]:
+    "some avg10=1.50 avg60=0.25 avg300=0.00 total=77\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=7\n",
   [`${V1}/${POD}/pids.current`]: "4\n",
   [`${V1}/${POD}/cgroup.procs`]: "42\n",
 };
@@ -70,6 +75,7 @@ describe("a cgroup", () => {
       cpuNanoSeconds: 123_456_789,
       memory: { ...MEMORY, limitBytes: 8000 },
       swapBytes: 64,
+      swapLimitBytes: 100,
       pids: 4,
     });
   });
@@ -80,6 +86,7 @@ describe("a cgroup", () => {
       cpuNanoSeconds: 123_456_000,
       memory: MEMORY,
       swapBytes: 64,
+      swapLimitBytes: 200,
       pids: 4,
     });
     expect(usage.cgroup("")).toEqual({ cpuNanoSeconds: 55_000 });
@@ -88,6 +95,16 @@ describe("a cgroup", () => {
   test("that is gone", () => {
     expect(realUsage(machine(VERSION_1)).cgroup("kubepods/pod2")).toEqual({});
     expect(realUsage(machine(VERSION_2)).cgroup("kubepods/pod2")).toEqual({});
+  });
+
+  test("of version 2 has its tasks' waits, as far as the kernel counts them", () => {
+    const some = { total: 77, avg10: 1.5, avg60: 0.25, avg300: 0 };
+    expect(realUsage(machine(VERSION_2)).pressure(POD)).toEqual({
+      cpu: { some, full: { total: 0, avg10: 0, avg60: 0, avg300: 0 } },
+      memory: { some, full: { total: 7, avg10: 0.5, avg60: 0, avg300: 0 } },
+    });
+    expect(realUsage(machine(VERSION_2)).pressure("kubepods/pod2")).toEqual({});
+    expect(realUsage(machine(VERSION_1)).pressure(POD)).toEqual({});
   });
 
   test("of the agent itself", () => {
@@ -120,4 +137,13 @@ test("this machine has booted, and has used its processors", () => {
   expect(usage.bootTime()).toBeGreaterThan(1_600_000_000_000);
   expect(usage.cgroup("").cpuNanoSeconds).toBeGreaterThan(0);
   expect(realUsage(machine(VERSION_1)).bootTime()).toBe(1_700_000_000_000);
+});
+
+test("the swap of the machine, where it has some", () => {
+  const meminfo = "MemTotal: 100 kB\nSwapTotal:  64 kB\nSwapFree:  60 kB\n";
+  const swap = { capacity: 64 * 1024, available: 60 * 1024 };
+  expect(realUsage(machine({ "proc/meminfo": meminfo })).swap()).toEqual(swap);
+  const none = "MemTotal: 100 kB\nSwapTotal:  0 kB\nSwapFree:  0 kB\n";
+  expect(realUsage(machine({ "proc/meminfo": none })).swap()).toBeUndefined();
+  expect(realUsage(machine({})).swap()).toBeUndefined();
 });

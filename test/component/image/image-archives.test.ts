@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -29,6 +37,7 @@ let reads: string[];
 let lines: string[];
 let imported: string[];
 let brought: (readonly [id: string, name: string])[];
+let onStatus: () => void;
 let hint: (hint: DirectoryHint) => void;
 let stop: AbortController;
 
@@ -40,6 +49,7 @@ beforeEach(() => {
   store = new FakeImageStore();
   records = new Map();
   [writes, reads, lines, imported, brought] = [0, [], [], [], []];
+  onStatus = () => undefined;
   stop = new AbortController();
 });
 
@@ -49,7 +59,7 @@ afterEach(() => {
 });
 
 /** An agent's life; `version` of the agent. */
-function start(version = "1.0.0"): ImageArchives {
+function start(version = "1.0.0", others: readonly string[] = []): ImageArchives {
   const files = realFiles();
   const watch = (_path: string, onHint: (one: DirectoryHint) => void): DirectoryWatch => {
     hint = onHint;
@@ -61,12 +71,17 @@ function start(version = "1.0.0"): ImageArchives {
       random: { next: () => 0.5, hex: () => "00" },
       log: createLogger({ clock, level: "info", write: (line) => void lines.push(line) }),
       files: { ...files, watch },
-      cri: { imageStatus: () => Promise.resolve(IMAGE) },
+      cri: {
+        imageStatus: async () => {
+          onStatus();
+          return IMAGE;
+        },
+      },
       machine: { architecture: "amd64" },
       archives: {
         store,
         async *read(path) {
-          reads.push(path.slice(directory.length + 1));
+          reads.push(path.startsWith(directory) ? path.slice(directory.length + 1) : path);
           yield readFileSync(path);
         },
       },
@@ -85,6 +100,7 @@ function start(version = "1.0.0"): ImageArchives {
       },
     },
     config: { imageArchivePath: directory },
+    others,
     version,
     brought: (image, name) => brought.push([image.id, name]),
     onImported: (names) => imported.push(...names.filter((name) => !name.includes("@"))),
@@ -134,6 +150,25 @@ describe("the directory of image archives", () => {
     start();
     await clock.settle();
     expect(brought).toEqual([[IMAGE.id, "docker.io/local/a:1"]]);
+  });
+
+  test("is read again if the agent ends before its images are known as this agent's", async () => {
+    put("a.tar", archive("local/a:1"));
+    let looks = 0;
+    // CRI shows the tag, then the name by digest; the third look is for the record.
+    onStatus = () => {
+      looks += 1;
+      if (looks !== 3) return;
+      stop.abort();
+      throw new Error("the process ends");
+    };
+    start();
+    await clock.settle();
+    expect([looks, records.size, brought]).toEqual([3, 0, []]);
+    await restart();
+    expect(reads).toEqual(["a.tar", "a.tar"]);
+    expect(brought).toEqual([[IMAGE.id, "docker.io/local/a:1"]]);
+    expect(records.get("a.tar")?.names).toContain("docker.io/local/a:1");
   });
 
   test("is not read again, and nothing is written, while nothing changes", async () => {
@@ -262,5 +297,45 @@ describe("bring", () => {
     const asked = archives.bring(wanted("local/none:1"), own.signal);
     own.abort();
     expect(await asked).toBe(false);
+  });
+});
+
+describe("an archive outside of the directory, as of a card", () => {
+  const card = (): string => join(root, "card.tar");
+  const begin = async (): Promise<void> => {
+    stop.abort();
+    await clock.settle();
+    stop = new AbortController();
+    start("1.0.0", [card()]);
+    await clock.settle();
+  };
+
+  test("is imported from where it is, also without the directory", async () => {
+    rmSync(directory, { recursive: true });
+    writeFileSync(card(), archive("local/card:1"));
+    await begin();
+    expect([reads, imported]).toEqual([[card()], ["docker.io/local/card:1"]]);
+  });
+
+  test("is not read again after a boot that gives it another inode, as FAT does", async () => {
+    writeFileSync(card(), archive("local/card:1"));
+    utimesSync(card(), 1_000, 1_000);
+    put("a.tar", archive("local/a:1"));
+    await begin();
+    rmSync(card());
+    writeFileSync(card(), archive("local/card:1"));
+    utimesSync(card(), 1_000, 1_000);
+    await begin();
+    expect(reads).toEqual([card(), "a.tar"]);
+  });
+
+  test("keeps its record while the card is out", async () => {
+    writeFileSync(card(), archive("local/card:1"));
+    put("a.tar", archive("local/a:1"));
+    await begin();
+    rmSync(card());
+    rmSync(join(directory, "a.tar"));
+    await clock.advance(HOUR_MS);
+    expect([...records.keys()]).toEqual([card()]);
   });
 });

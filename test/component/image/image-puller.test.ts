@@ -5,6 +5,8 @@ import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.
 import type { PulledBytes } from "../../../src/containerd/pulled-bytes.ts";
 import { PullBoard } from "../../../src/image/pull-progress.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
+import { Meter } from "../../../src/lib/meter.ts";
+import { counted } from "../../fakes/counted.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
@@ -26,6 +28,7 @@ class World {
   readonly clock = new VirtualClock();
   readonly cri: FakeRuntime;
   readonly puller: ImagePuller;
+  readonly meter = new Meter();
   readonly board = new PullBoard(() => (this.steps += 1));
   steps = 0;
   /** Images of which containerd keeps what has arrived. */
@@ -41,6 +44,7 @@ class World {
     this.cri = new FakeRuntime({ clock: this.clock, ...options });
     this.puller = new ImagePuller({
       cri: this.cri,
+      meter: this.meter,
       limits,
       board: this.board,
       pulls: {
@@ -104,6 +108,36 @@ class World {
     return this.cri.callNames().filter((name) => name === call).length;
   }
 }
+
+test("a pull is measured with its wait, under the size of its image, and a pod knows while it waits for one", async () => {
+  const world = new World(
+    { latencyMs: { pullImage: 4_000 } },
+    { limits: { ...THREE, parallel: 1 } },
+  );
+  const waits: string[] = [];
+  const pull = (image: string): Promise<EnsuredImage> =>
+    world.puller.ensure(image, "IfNotPresent", {
+      signal: new AbortController().signal,
+      pulling: () => {
+        waits.push(`begins ${image}`);
+        return { [Symbol.dispose]: () => void waits.push(`ends ${image}`) };
+      },
+    });
+  const both = Promise.all([pull("r.test/a:1"), pull("r.test/b:1")]);
+  await world.clock.advance(10_000);
+  await both;
+  await pull("r.test/a:1");
+  expect(waits).toEqual([
+    "begins r.test/a:1",
+    "begins r.test/b:1",
+    "ends r.test/a:1",
+    "ends r.test/b:1",
+  ]);
+  expect(counted(world.meter, "kubelet_image_pull_duration_seconds")).toEqual([
+    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="0-10MB"} 12',
+    'kubelet_image_pull_duration_seconds_count{image_size_in_bytes="0-10MB"} 2',
+  ]);
+});
 
 describe("pods of files", () => {
   const of = (world: World, image: string, isOfFile: boolean): Promise<EnsuredImage> =>

@@ -107,6 +107,27 @@ describe("registryAuthFile", () => {
     expect(node.lines.join()).not.toContain("secret");
   });
 
+  test("what nothing obeys is a warning, once, without a secret, and the rest counts", async () => {
+    const node = new Node();
+    node.auth({
+      "insecure-registries": ["r.test"],
+      auths: {
+        "r.test": ANN,
+        "broken.test": { auth: "no-base64-secret!" },
+        "helped.test": {},
+        "logged-out.test": { auth: "" },
+      },
+    });
+    expect(await node.of("r.test/app")).toEqual([ANN]);
+    await node.of("r.test/app");
+    const warned = node.lines.filter((line) => line.includes("is not used"));
+    expect(warned).toHaveLength(2);
+    expect(warned[0]).toContain("insecure-registries does nothing here");
+    expect(warned[0]).toContain("hosts.toml");
+    expect(warned[1]).toContain("the entry of broken.test has no credentials");
+    expect(node.lines.join()).not.toContain("secret");
+  });
+
   test("other credentials are another key, those of other registries are not", () => {
     const node = new Node();
     const keyOf = (image: string) => node.credentials.of(parseImageReference(image)).key;

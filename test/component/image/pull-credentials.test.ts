@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { ImageLedger } from "../../../src/image/pull-results.ts";
+import { ImagePuller } from "../../../src/image/image-puller.ts";
 import { imagePulls } from "../../../src/image/container-image.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { PullImageArgs } from "../../../src/cri/cri-client.ts";
@@ -153,6 +154,41 @@ describe("a pull", () => {
     expect(said?.message).toContain("denied");
     expect(JSON.stringify([said, world.lines, world.events])).not.toContain("ann-secret");
   });
+});
+
+test("a plugin that had no credentials is asked again once the registry has denied access without them", async () => {
+  const access = { asked: 0, refused: 0 };
+  const clock = new VirtualClock();
+  const cri = new FakeRuntime({ clock });
+  const log = createLogger({ clock, level: "debug", write: () => undefined });
+  const puller = new ImagePuller({
+    cri,
+    pulls: NO_PULL_EDGE,
+    clock,
+    random: { next: () => 0.5, hex: () => "" },
+    log,
+    limits: { parallel: 3, perSecond: 0, burst: 0 },
+    board: new ImageLedger(() => 0).pulls,
+  });
+  const ensure = () =>
+    puller.ensure("r.test/app:1", "IfNotPresent", {
+      signal: new AbortController().signal,
+      access: () => ({
+        key: "plugin",
+        async *list() {
+          access.asked += 1;
+          yield* [];
+        },
+        refused: () => void (access.refused += 1),
+      }),
+    });
+  cri.faults.order("pullImage", NO_REGISTRY);
+  await laterRefusal(ensure());
+  expect(access).toEqual({ asked: 1, refused: 0 });
+  await clock.advance(60_000);
+  cri.faults.order("pullImage", DENIED);
+  await laterRefusal(ensure());
+  expect(access).toEqual({ asked: 2, refused: 1 });
 });
 
 test("a failed pull is shown for a few seconds, and then that it waits", async () => {

@@ -212,6 +212,14 @@ describe("WebSockets", () => {
   });
   afterAll(() => broker[Symbol.asyncDispose]());
 
+  test("a proxy sees the version of the agent", async () => {
+    using door = new WebSocketDoor(broker.port);
+    const link = new MqttjsLink(systemClock(), "agent/1.2.3 (linux/arm64)");
+    const session = await connectTo(door.url, {}, undefined, link);
+    await session.end();
+    expect(door.userAgents).toEqual(["agent/1.2.3 (linux/arm64)"]);
+  });
+
   test("ws:// speaks MQTT through a proxy, with its path and subprotocol", async () => {
     using door = new WebSocketDoor(broker.port);
     const heard: string[] = [];

@@ -16,6 +16,8 @@ export interface DoorTls {
 export class WebSocketDoor implements Disposable {
   /** What clients asked for: path and subprotocol. */
   readonly asked: string[] = [];
+  /** What clients called themselves. */
+  readonly userAgents: (string | null)[] = [];
   readonly #server: Bun.Server<Tunnel>;
   readonly #secure: boolean;
 
@@ -29,6 +31,7 @@ export class WebSocketDoor implements Disposable {
         const { pathname } = new URL(request.url);
         const protocol = request.headers.get("sec-websocket-protocol") ?? "";
         this.asked.push(`${pathname} ${protocol}`);
+        this.userAgents.push(request.headers.get("user-agent"));
         const headers = { "Sec-WebSocket-Protocol": protocol };
         const data: Tunnel = { broker: undefined, early: [] };
         return server.upgrade(request, { headers, data })

@@ -52,6 +52,7 @@ function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventRecorder
   return new EventRecorder({
     edges: { clock, log, store, bootId: "boot-1" },
     config,
+    isMetered: () => config.mqtt?.profile === "metered",
     nodeName: "pi-1",
     redact: (text) => text.replaceAll("s3cret", "<hidden>"),
     onFlushed: () => void (flushes += 1),

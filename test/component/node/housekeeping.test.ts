@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { REPLACED_MARK } from "../../../src/api/pod/log-paths.ts";
 import { podDirectory } from "../../../src/api/pod/pod-directory.ts";
 import { STEP_ENTRIES } from "../../../src/host/tree/walk-tree.ts";
 import { Housekeeping } from "../../../src/node/housekeeping.ts";
@@ -32,6 +33,7 @@ function aSweep({
   const store = openStore(stateDir);
   const clock = new VirtualClock();
   const files = realFiles();
+  const cgroups: string[] = [];
   const housekeeping = new Housekeeping({
     clock,
     random: steadyRandom,
@@ -41,10 +43,16 @@ function aSweep({
       files,
       podLogsDir: join(stateDir, "logs"),
       volumes: { tearDown: () => undefined },
-      cgroups: { removeCgroup: () => undefined },
+      cgroups: {
+        removeCgroup: (uid) => {
+          if (sweep.fail) throw new Error("EIO");
+          cgroups.push(uid);
+        },
+      },
       statuses: { get: () => undefined },
     }),
     killed: store.killed,
+    failures: store.failures,
     guard,
     isInUse,
     isNamed: () => true,
@@ -52,10 +60,14 @@ function aSweep({
   });
   const stop = new AbortController();
   const running = housekeeping.run(stop.signal);
-  return {
+  const sweep = {
+    /** Nothing outside of stateDir can be removed. */
+    fail: false,
     stateDir,
     store,
     clock,
+    /** Of the pods whose cgroup was removed. */
+    cgroups,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await clock.settle();
@@ -63,6 +75,7 @@ function aSweep({
       store[Symbol.dispose]();
     },
   };
+  return sweep;
 }
 
 test("rows of killed containers go with pods that went while nobody looked, once all have spoken", async () => {
@@ -76,6 +89,60 @@ test("rows of killed containers go with pods that went while nobody looked, once
   isSettled = true;
   await clock.advance(1_200_000);
   expect(store.killed.pods()).toEqual(["here"]);
+});
+
+test("the failure of such a pod goes too: the same pod begins anew when it is declared again", async () => {
+  await using sweep = aSweep({ isInUse: (uid) => uid === "here" });
+  const { failures } = sweep.store;
+  for (const uid of ["here", "gone"])
+    failures.put(uid, { reason: "DeadlineExceeded", message: "too late" });
+  await sweep.clock.advance(1_200_000);
+  expect(failures.pods()).toEqual(["here"]);
+});
+
+describe("a pod that went while no agent saw it, of which the runtime has nothing", () => {
+  const UID = "b2b9fb4b-e819-4776-a737-c128239deffa";
+
+  /** What it has left: its directory in stateDir, and logs. Returns both. */
+  function remains(stateDir: string, uid: string): readonly [string, string] {
+    const directory = podDirectory(stateDir, uid);
+    const logs = join(stateDir, "logs", `default_web_${uid}`);
+    mkdirSync(join(directory, "containers/a"), { recursive: true });
+    mkdirSync(join(logs, "a"), { recursive: true });
+    writeFileSync(join(logs, "a/0.log"), "line\n");
+    return [directory, logs];
+  }
+
+  test("leaves no directory, no logs and no cgroup behind", async () => {
+    await using sweep = aSweep({ isInUse: (uid) => uid === "here" });
+    const gone = remains(sweep.stateDir, UID);
+    const here = remains(sweep.stateDir, "here");
+    await sweep.clock.advance(1_200_000);
+    expect(gone.map((path) => existsSync(path))).toEqual([false, false]);
+    expect(here.map((path) => existsSync(path))).toEqual([true, true]);
+    expect(sweep.cgroups).toEqual([UID]);
+  });
+
+  test("keeps its logs where they are a replaced pod's, and logs of others stay", async () => {
+    await using sweep = aSweep({ isInUse: () => false });
+    const [directory, logs] = remains(sweep.stateDir, UID);
+    writeFileSync(join(logs, REPLACED_MARK), "{}");
+    const others = join(sweep.stateDir, "logs/default_web_b2b9fb4b");
+    mkdirSync(others);
+    await sweep.clock.advance(1_200_000);
+    expect([directory, logs, others].map((path) => existsSync(path))).toEqual([false, true, true]);
+  });
+
+  test("whose logs cannot be removed is found again by the next sweep", async () => {
+    await using sweep = aSweep({ isInUse: () => false });
+    const [directory, logs] = remains(sweep.stateDir, UID);
+    sweep.fail = true;
+    await sweep.clock.advance(1_200_000);
+    expect([directory, logs].map((path) => existsSync(path))).toEqual([true, true]);
+    sweep.fail = false;
+    await sweep.clock.advance(1_200_000);
+    expect([directory, logs].map((path) => existsSync(path))).toEqual([false, false]);
+  });
 });
 
 describe("a large emptyDir that no pod owns", () => {

@@ -213,6 +213,22 @@ describe("late answers", () => {
     expect(world.clock.pending).toBe(0);
   });
 
+  test("are counted by pod and result, until the pod is forgotten", async () => {
+    const world = await ProbeWorld.make();
+    world.behave("readiness", UP);
+    world.see(aProbedPod({ readiness: {} }), [running()]);
+    await world.clock.advance(60_000);
+    const counted = (): readonly (readonly [string | undefined, boolean])[] =>
+      world.meter
+        .families()
+        .flatMap(({ samples }) =>
+          samples.map(({ labels, value }) => [labels["result"], value > 0] as const),
+        );
+    expect(counted()).toEqual([["successful", true]]);
+    world.manager.forget(UID);
+    expect(counted()).toEqual([]);
+  });
+
   test("after the manager's end are dropped, and no timer is left", async () => {
     const world = await ProbeWorld.make();
     world.behave("readiness", { ...UP, afterMs: 500 });

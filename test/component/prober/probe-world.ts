@@ -4,6 +4,7 @@ import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import type { Probe, ProbeKind } from "../../../src/api/v1/probe.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
+import { Meter } from "../../../src/lib/meter.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ProbeExec } from "../../../src/prober/run-probe.ts";
 import { ProbeManager } from "../../../src/prober/probe-manager.ts";
@@ -45,12 +46,14 @@ export class ProbeWorld {
   readonly edge = new FakeProbeEdge(this.clock);
   readonly changes: string[] = [];
   readonly events: NewEvent[] = [];
+  readonly meter = new Meter();
   readonly manager: ProbeManager;
 
   private constructor({ exec, hostIP, isStatic }: WorldOptions) {
     this.manager = new ProbeManager({
       clock: this.clock,
       random: new Mulberry32(1),
+      meter: this.meter,
       log: createLogger({ clock: this.clock, level: "debug", write: () => undefined }),
       edge: this.edge,
       exec: exec ?? (() => Promise.reject(new Error("nothing to run commands in"))),

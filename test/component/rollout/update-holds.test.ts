@@ -6,6 +6,13 @@ import { dirname } from "node:path";
 import { UpdateHolds } from "../../../src/rollout/update-holds.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
+import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
+import {
+  MAINTENANCE_WINDOWS,
+  type MaintenanceWindow,
+} from "../../../src/api/window/maintenance-window.ts";
+import { Findings } from "../../../src/api/decode/field-errors.ts";
+import { ClockFloor } from "../../../src/lib/clock.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { Store } from "../../../src/store/store.ts";
 import { emptyDirPath } from "../../../src/volume/volume-paths.ts";
@@ -30,6 +37,9 @@ class World {
   readonly path = `${emptyDirPath(this.temp.path, this.old.uid, "lock")}/app`;
   wanted = podOf("new-uid", {});
   container: Partial<ObservedContainer> = { id: "first", state: "Running", createdAt: 0 };
+  nodeWindows: readonly MaintenanceWindow[] = [];
+  clockSynchronised = true;
+  areImagesHere = true;
   store = this.#open();
   holds = this.#boot();
 
@@ -41,7 +51,7 @@ class World {
   }
 
   why(maxSeconds = DAY_S): string | undefined {
-    return this.holds.of(this.wanted, maxSeconds).hold;
+    return this.holds.ofUpdate(this.wanted, { ...DEFAULT_POLICY, maxLockSeconds: maxSeconds }).hold;
   }
 
   lock(): void {
@@ -66,7 +76,17 @@ class World {
       cache: { get: () => anObservedPod([], [anInstance("app", this.container)]) },
     };
     const { path: stateDir } = this.temp;
-    return new UpdateHolds({ clock, files: realFiles(), stateDir, rows: this.store.holds, pods });
+    return new UpdateHolds({
+      clock,
+      files: realFiles(),
+      stateDir,
+      rows: this.store.holds,
+      pods,
+      maintenanceWindows: this.nodeWindows,
+      clockSynchronised: () => this.clockSynchronised,
+      clockFloor: new ClockFloor(0),
+      areImagesHere: () => this.areImagesHere,
+    });
   }
 }
 
@@ -118,7 +138,9 @@ describe("an application's lock", () => {
     expect(one.why()).toBeUndefined();
     one.lock();
     expect(one.why()).toBe("locked by container app for less than a minute");
-    expect(one.holds.of(one.wanted, DAY_S).holdReviewAt).toBe(one.clock.monotonic() + 5_000);
+    expect(one.holds.of(one.wanted, DEFAULT_POLICY).holdReviewAt).toBe(
+      one.clock.monotonic() + 5_000,
+    );
     await one.clock.advance(2 * HOUR_MS);
     expect(one.why()).toBe("locked by container app for 2 h");
     rmSync(one.path);
@@ -182,5 +204,105 @@ describe("an application's lock", () => {
     const one = begin();
     mkdirSync(one.path, { recursive: true });
     expect(one.why()).toBeUndefined();
+  });
+});
+
+describe("maintenance windows", () => {
+  const windowsOf = (...written: readonly object[]): readonly MaintenanceWindow[] =>
+    MAINTENANCE_WINDOWS.read({ findings: new Findings(), path: [], value: written }) ?? [];
+  // The clock begins at 08:00.
+  const NIGHT = windowsOf({ schedule: "0 2 * * *", duration: "1h" });
+  const policy = (maintenanceWindows?: readonly MaintenanceWindow[], urgent = false) => ({
+    ...DEFAULT_POLICY,
+    urgent,
+    ...(maintenanceWindows === undefined ? {} : { maintenanceWindows }),
+  });
+  const OPENS =
+    "the update waits for its maintenance window, which opens at 2026-11-22T02:00:00Z; agent release does not wait";
+
+  test("of the pod outweigh those of its document, and these those of the node; urgent outweighs all", () => {
+    const one = begin();
+    const why = (...args: Parameters<typeof policy>): string | undefined =>
+      one.holds.ofUpdate(one.wanted, policy(...args)).hold;
+    expect(why()).toBeUndefined();
+    expect(why(NIGHT)).toBe(OPENS);
+    one.nodeWindows = NIGHT;
+    one.restart();
+    expect(why()).toBe(OPENS);
+    expect(why([])).toBeUndefined();
+    expect(why(NIGHT, true)).toBeUndefined();
+    one.wanted = podOf("new-uid", { "agent/maintenance-windows": "[]" });
+    expect(why(NIGHT)).toBeUndefined();
+    const noon = '[{"schedule": "0 12 * * *", "duration": "1h"}]';
+    one.wanted = podOf("new-uid", { "agent/maintenance-windows": noon });
+    expect(why([])).toContain("opens at 2026-11-21T12:00:00Z");
+  });
+
+  test("are asked for again when they open, and at least each minute, because the clock may jump", async () => {
+    const one = begin();
+    const reviewIn = (): number =>
+      (one.holds.ofUpdate(one.wanted, policy(NIGHT)).holdReviewAt ?? 0) - one.clock.monotonic();
+    expect(reviewIn()).toBe(60_000);
+    one.clock.stepWall(18 * HOUR_MS - 20_000);
+    expect(reviewIn()).toBe(20_000);
+    await one.clock.advance(20_000);
+    expect(one.holds.ofUpdate(one.wanted, policy(NIGHT)).hold).toBeUndefined();
+  });
+
+  test("go by the time since boot once the clock was synchronised, and wait before that", async () => {
+    const one = begin();
+    const why = (): string | undefined => one.holds.ofUpdate(one.wanted, policy(NIGHT)).hold;
+    one.clockSynchronised = false;
+    expect(why()).toContain("the clock is not synchronised");
+    one.clockSynchronised = true;
+    expect(why()).toBe(OPENS);
+    one.clockSynchronised = false;
+    one.clock.stepWall(-50 * 365 * 24 * HOUR_MS);
+    await one.clock.advance(17 * HOUR_MS);
+    expect(why()).toBe(OPENS);
+    await one.clock.advance(HOUR_MS);
+    expect(why()).toBeUndefined();
+    // Another process knows nothing of that.
+    one.restart();
+    expect(why()).toContain("the clock is not synchronised");
+  });
+
+  test("do not count for an update that was released, for this update only, over restarts", () => {
+    const one = begin();
+    const why = (): string | undefined => one.holds.ofUpdate(one.wanted, policy(NIGHT)).hold;
+    expect(why()).toBe(OPENS);
+    one.holds.release("default/web", one.wanted);
+    one.restart();
+    expect(why()).toBeUndefined();
+    expect(one.holds.mayDownload(one.wanted, policy(NIGHT))).toBe(true);
+    one.wanted = { ...one.wanted, sourceRef: "generation 9" };
+    expect(why()).toBe(OPENS);
+  });
+
+  test("are not opened by the release of a hold", () => {
+    const one = begin();
+    const why = (): string | undefined => one.holds.ofUpdate(one.wanted, policy(NIGHT)).hold;
+    one.holds.hold("default/web");
+    expect(why()).toStartWith("held since");
+    one.holds.release("default/web", one.wanted);
+    expect(why()).toBe(OPENS);
+  });
+
+  test("of the download hold nothing whose images are here, and keep the others from being fetched", () => {
+    const one = begin();
+    const download = windowsOf({ schedule: "0 2 * * *", duration: "1h", for: ["download"] });
+    one.areImagesHere = false;
+    expect(one.holds.ofUpdate(one.wanted, policy(download)).hold).toStartWith("the download waits");
+    expect(one.holds.mayDownload(one.wanted, policy(download))).toBe(false);
+    one.areImagesHere = true;
+    expect(one.holds.ofUpdate(one.wanted, policy(download)).hold).toBeUndefined();
+  });
+
+  test("keep a pod that is no longer named, by its own annotation too", () => {
+    const one = begin();
+    expect(one.holds.ofRunning(one.old, policy())).toBeUndefined();
+    expect(one.holds.ofRunning(one.old, policy(NIGHT))).toContain("opens at 2026-11-22T02:00:00Z");
+    const free = podOf("old-uid", { "agent/maintenance-windows": "[]" });
+    expect(one.holds.ofRunning(free, policy(NIGHT))).toBeUndefined();
   });
 });

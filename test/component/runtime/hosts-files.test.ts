@@ -189,6 +189,30 @@ test("nothing is written while no name changes, also by an agent that has just s
   expect(writes).toBe(0);
 });
 
+test("of fifty pods a replaced one is found in all files within a second, at one write for each file", async () => {
+  const fifty = Array.from({ length: 50 }, (_, n) => addressed(`web-${n}`, `10.0.0.${n}`));
+  pods = [];
+  // Four start in the time in which changes are gathered.
+  for (const one of fifty) {
+    pods = [...pods, one];
+    start(one);
+    await clock.advance(62);
+  }
+  await clock.advance(1000);
+  for (const one of fifty) expect(lookUp(one, "web-49")).toBe("10.0.0.49");
+  // A file is written once for each such time in which it exists, 25 at most.
+  expect(writes).toBeLessThan((fifty.length * (fifty.length / 4 + 1)) / 2 + fifty.length);
+  writes = 0;
+  const moved = addressed("web-49", "10.0.1.49");
+  const others = fifty.slice(0, 49);
+  pods = [...others, { ...moved, ips: [] }];
+  hosts.changed();
+  start(moved);
+  await clock.advance(1000);
+  for (const one of others) expect(lookUp(one, "web-49")).toBe("10.0.1.49");
+  expect(writes).toBe(others.length);
+});
+
 test("before every pod is known, no name is taken away", async () => {
   const [web, db] = [addressed("web", "10.0.0.1"), addressed("db", "10.0.0.2")];
   pods = [web, db];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RecordedEvent } from "../../../src/api/v1/events.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import { Limiter } from "../../../src/lib/concurrency-limit.ts";
+import { CreatingPlaces } from "../../../src/runtime/creating-places.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ActionInput } from "../../../src/runtime/decide/action-input.ts";
 import type { PodConfigs } from "../../../src/runtime/pod-configs.ts";
@@ -38,7 +38,7 @@ function worldOf(configs: Partial<PodConfigs>): World {
     log: createLogger({ clock, level: "error", write: () => undefined }),
     configs: given as PodConfigs,
     ensureImage: () => Promise.reject(new Error("nobody asks for an image")),
-    creating: new Limiter(1),
+    creating: new CreatingPlaces({ priorityClasses: {}, places: 1 }),
     starter: undefined as unknown as ContainerStarter,
     killer: undefined as unknown as PodKiller,
     record: ({ reason, message }: Pick<RecordedEvent, "reason" | "message">) =>

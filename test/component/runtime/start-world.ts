@@ -7,7 +7,7 @@ import type { NewEvent } from "../../../src/api/v1/events.ts";
 import { allContainers, type Pod } from "../../../src/api/v1/pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { AgentError } from "../../../src/lib/errors.ts";
-import { Limiter } from "../../../src/lib/concurrency-limit.ts";
+import { CreatingPlaces } from "../../../src/runtime/creating-places.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 import type {
@@ -74,7 +74,14 @@ export class StartWorld implements Disposable {
       this.fetched.push(`${image} ${imagePullPolicy}`);
       return Promise.resolve({ ref: `sha256:${image}`, username: "" });
     };
-    const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
+    const common = {
+      cri,
+      log,
+      configs,
+      ensureImage,
+      creating: new CreatingPlaces({ priorityClasses: {}, places: 1 }),
+      record,
+    };
     const hosts = new HostsFiles({
       files,
       clock,

@@ -201,6 +201,10 @@ describe("nothing stops for", () => {
     ["no text at all", "", "Empty"],
     ["only comments", "# later\n", "Empty"],
     ["broken YAML", "kind: [", "Syntax"],
+    ["the error of an API server", '{"apiVersion": "v1", "kind": "Status", "code": 404}', "Empty"],
+    ["an Ingress and nothing else", "apiVersion: networking.k8s.io/v1\nkind: Ingress\n", "Empty"],
+    ["the page of a login", "<!DOCTYPE html>\n<html><body>Log in</body></html>\n", "Invalid"],
+    ["an error in JSON", '{"error": "not found"}', "Required"],
     ["an invalid pod", podText("web", ", restartPolicy: Perhaps"), "Invalid"],
   ])("%s: the last good version stays, and the mistake is shown", async (_case, body, code) => {
     answer = () => text(podText("web"));

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, rmSync } from "node:fs";
 import type { DroppedEvents } from "../../../src/store/outbox/event-ring.ts";
 import type { Outbox, OutboxMessage, OutboxRow } from "../../../src/store/outbox/outbox.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -283,6 +284,10 @@ describe("a topic the broker refuses", () => {
   });
 });
 
+function lostOf({ outbox: { events } }: Store): object {
+  return { Normal: events.lost("Normal"), Warning: events.lost("Warning") };
+}
+
 describe("the ring of events", () => {
   const eventCaps = { Normal: 3, Warning: 2 };
 
@@ -297,8 +302,11 @@ describe("the ring of events", () => {
       }
       expect(store.outbox.events.flush()).toBe(true);
       expect(store.outbox.events.flush()).toBe(false);
+      // Of the metrics: since this process began.
+      expect(lostOf(store)).toEqual({ Normal: 2, Warning: 3 });
     }
     using store = openStore(stateDir, { eventCaps });
+    expect(lostOf(store)).toEqual({ Normal: 0, Warning: 0 });
     expect(store.outbox.events.dropped()).toEqual({ Normal: 2, Warning: 3 });
     const gap = (lost: DroppedEvents) => event("Warning", `gap ${lost.Normal} ${lost.Warning}`);
     expect(store.outbox.events.settleDropped(gap)).toBe(true);

@@ -1,6 +1,6 @@
 import { totalChanges } from "../../fakes/in-the-store.ts";
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
@@ -32,6 +32,21 @@ test("a new state directory is made for root only, a second start finds what the
   expect(store.incarnation.id).toBe(id);
   for (const name of readdirSync(stateDir))
     expect([name, (statSync(join(stateDir, name)).mode & 0o077).toString(8)]).toEqual([name, "0"]);
+});
+
+test("a database knows all pods if none was there before it, and one that replaced another does not", () => {
+  const stateDir = newDirectory();
+  const knowsAllPods = (): boolean => {
+    using store = openStore(stateDir);
+    return store.knowsAllPods;
+  };
+  expect(knowsAllPods()).toBe(true);
+  mkdirSync(join(stateDir, "pods/b2b9fb4b"), { recursive: true });
+  expect(knowsAllPods()).toBe(true);
+  rmSync(join(stateDir, "agent.db"));
+  expect(knowsAllPods()).toBe(false);
+  rmSync(join(stateDir, "pods"), { recursive: true });
+  expect(knowsAllPods()).toBe(false);
 });
 
 test("the reserve is there from the start", () => {
@@ -239,4 +254,28 @@ test("memory that is given back loses nothing", () => {
   store.meta.set("key", "value");
   store.database.releaseMemory();
   expect(store.meta.get("key")).toBe("value");
+});
+
+test("what the database writes is counted: its log and its checkpoints, and nothing for a read", () => {
+  using store = openStore(newDirectory());
+  const { database, meta } = store;
+  const written = (run: () => void): number => {
+    const before = database.writtenBytes ?? Number.NaN;
+    run();
+    return (database.writtenBytes ?? Number.NaN) - before;
+  };
+  const text = "x".repeat(100_000);
+  expect(written(() => void meta.get("key"))).toBe(0);
+  writeFileSync(join(newDirectory(), "other"), text);
+  const once = written(() => meta.set("key", text));
+  expect(once).toBeGreaterThan(100_000);
+  expect(once).toBeLessThan(200_000);
+  const inTransaction = written(() => database.transaction(() => meta.set("key", `${text}y`)));
+  expect(inTransaction).toBeGreaterThan(100_000);
+  expect(inTransaction).toBeLessThan(200_000);
+  // Each page goes to the log, and from time to time from there to the database.
+  const many = written(() => {
+    for (let n = 0; n < 100; n += 1) meta.set("key", String(n % 10).repeat(100_000));
+  });
+  expect(many).toBeGreaterThan(10_000_000);
 });

@@ -250,7 +250,7 @@ test("nothing is written when nothing is said", async () => {
 });
 
 test("a line that costs by the byte carries warnings only", async () => {
-  const life = begin({ warningsOnly: true }).connect();
+  const life = begin({ warningsOnly: () => true }).connect();
   life.say("normal");
   life.say("warning", { type: "Warning" });
   await clock.advance(20 * MINUTE);

@@ -5,8 +5,9 @@ import { join } from "node:path";
 
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { resolveIdentity, type Identity } from "../../../src/node/identity.ts";
-import type { BoardFacts } from "../../../src/node/node-name.ts";
+import { systemRandom } from "../../../src/lib/system-clock.ts";
+import { resolveIdentity, type Identity } from "../../../src/node/identity/identity.ts";
+import type { BoardFacts } from "../../../src/node/identity/node-name.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const board: BoardFacts = { hostname: "raspberrypi", serial: "10000000abcdef12" };
@@ -25,7 +26,14 @@ function resolve(facts: BoardFacts = board, template?: string, directory = state
     level: "info",
     write: (line) => void logged.push(line),
   });
-  return resolveIdentity({ files: realFiles(), log, stateDir: directory, template, facts });
+  return resolveIdentity({
+    files: realFiles(),
+    log,
+    stateDir: directory,
+    template,
+    facts,
+    random: systemRandom,
+  });
 }
 
 function file(): string {

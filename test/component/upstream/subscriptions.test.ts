@@ -5,6 +5,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSession, SessionEnd } from "../../../src/mqtt/mqtt-link.ts";
 import { Subscriptions } from "../../../src/upstream/link/subscriptions.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { COMMAND, DESIRED, TRUST, world } from "./upstream-world.ts";
 
 test("a SUBACK that is no answer ends the session: nobody stays connected without its topics", async () => {
   const clock = new VirtualClock();
@@ -34,4 +35,38 @@ test("a SUBACK that is no answer ends the session: nobody stays connected withou
   };
   await subscriptions.subscribeAll(session, new AbortController().signal);
   expect(await ended.promise).toEqual({ by: "us", message: "dropped" });
+});
+
+test("what the broker has dropped after a burst of messages is fetched by subscribing again", async () => {
+  const { clock, broker, node } = world();
+  node.start();
+  await clock.advance(1_000);
+  for (let sent = 0; sent < 100; sent += 1) broker.publish(COMMAND, "any", false);
+  broker.faults.queuesFullFor.add(DESIRED);
+  broker.publish(DESIRED, "newest");
+  broker.faults.queuesFullFor.clear();
+  await clock.advance(4_000);
+  expect(broker.subscribes).toHaveLength(1);
+  await clock.advance(2_000);
+  expect(broker.subscribes).toEqual([
+    [DESIRED, COMMAND, TRUST],
+    [DESIRED, COMMAND, TRUST],
+  ]);
+  expect(node.received.at(-1)).toEqual({ topic: DESIRED, text: "newest", retained: true });
+  expect(node.logged.join("")).toContain("the broker may have dropped messages of a burst");
+  await clock.advance(3_000_000);
+  expect(broker.subscribes).toHaveLength(2);
+  await node.stop();
+});
+
+test("single messages, however many, lead to no other SUBSCRIBE", async () => {
+  const { clock, broker, node } = world();
+  node.start();
+  await clock.advance(1_000);
+  for (let sent = 0; sent < 200; sent += 1) {
+    broker.publish(DESIRED, String(sent));
+    await clock.advance(1_500);
+  }
+  expect(broker.subscribes).toHaveLength(1);
+  await node.stop();
 });

@@ -115,6 +115,8 @@ describe("the data of a claim", () => {
   test("that is not there is not found", async () => {
     await using node = aNode(0);
     expect(node.remover.remove(CLAIM, NO_USERS)).toEqual({ type: "NotFound" });
+    const impossible = { namespace: "defa\tt", name: "a/../b" };
+    expect(node.remover.remove(impossible, NO_USERS)).toEqual({ type: "NotFound" });
   });
 });
 

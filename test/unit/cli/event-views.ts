@@ -1,6 +1,6 @@
 // Events as the local API shows them, for table tests.
 
-import type { EventView } from "../../../src/cli/api-views.ts";
+import type { EventView } from "../../../src/node/api-views.ts";
 
 export interface EventParts extends Partial<Omit<EventView, "metadata" | "involvedObject">> {
   readonly name?: string;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { allFields } from "../../../src/api/schema/find-field.ts";
 import { ALL_SCHEMA_KINDS } from "../../../src/api/schema/schema-kinds.ts";
 import { UsageError } from "../../../src/cli/exit-codes.ts";
-import { everyField, explainField, explainUsage } from "../../../src/cli/explain.ts";
+import { everyField, explainField, explainUsage } from "../../../src/cli/explain/explain-field.ts";
 
 function text(asked: string, recursive = false): string {
   return explainField(asked, recursive);
@@ -112,7 +112,7 @@ FIELDS:
     "pod.spec.readinessGates":
       "ignored with a warning: no controller sets their conditions without an API server; with [] harmless",
     "pod.spec.serviceAccountName":
-      'refused (NeedsAPIServer): needs a Kubernetes API server; leave it out or write "default"; with "default" or "" harmless',
+      'ignored with a warning: the pod runs without a token, as there is no API server; with "default" or "" harmless',
     "pod.spec.os.name":
       'supported; with "windows" refused (Unsupported): this node runs Linux containers only',
   };

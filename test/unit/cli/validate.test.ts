@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
 import { decodeManifest } from "../../../src/api/decode/decode-manifest.ts";
-import { judgeText, judgeTogether, type NamedText } from "../../../src/cli/validate.ts";
+import {
+  judgeText,
+  judgeTogether,
+  type NamedText,
+} from "../../../src/cli/validate/judge-manifests.ts";
 
 const sha256 = (data: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(data).digest("hex");

@@ -1,7 +1,7 @@
 // Pods and nodes as the local API shows them, for table tests.
 
 import type { ContainerStatus } from "../../../src/api/v1/pod-status.ts";
-import type { NodeView, PodView } from "../../../src/cli/api-views.ts";
+import type { NodeView, PodView } from "../../../src/node/api-views.ts";
 
 export function aStatus(name: string, over: Partial<ContainerStatus> = {}): ContainerStatus {
   return {

@@ -60,6 +60,7 @@ const facts: ReadFacts = {
       nodeName: "pi-1",
     },
   ],
+  desired: () => [],
   events: () => [
     {
       id: 1,

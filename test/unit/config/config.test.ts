@@ -39,6 +39,7 @@ const DEFAULTS: AgentConfig = {
   nodeStatusReportFrequencyMs: 900_000,
   logLevel: "info",
   setClock: false,
+  maintenanceWindows: [],
   clusterDNS: [],
   clusterDomain: "",
   allowedUnsafeSysctls: [],
@@ -69,6 +70,7 @@ const DEFAULTS: AgentConfig = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
   },
+  mergeDefaultEvictionSettings: false,
   evictionSoft: {},
   evictionSoftGracePeriod: {},
   evictionMinimumReclaim: {},
@@ -127,6 +129,31 @@ describe("a configuration with every field", () => {
           { priority: -5, shutdownGracePeriodSeconds: 7 },
           { priority: 1000, shutdownGracePeriodSeconds: 0 },
         ],
+      },
+    ],
+    "thresholds that replace all defaults": [
+      { evictionHard: { "memory.available": "40Mi" } },
+      { evictionHard: { "memory.available": "40Mi" } },
+    ],
+    "thresholds beside the defaults of other signals": [
+      {
+        evictionHard: {
+          "memory.available": "40Mi",
+          "nodefs.available": "0%",
+          "pid.available": "9",
+        },
+        mergeDefaultEvictionSettings: true,
+      },
+      {
+        evictionHard: {
+          "memory.available": "40Mi",
+          "nodefs.available": "0%",
+          "nodefs.inodesFree": "5%",
+          "imagefs.available": "15%",
+          "imagefs.inodesFree": "5%",
+          "pid.available": "9",
+        },
+        mergeDefaultEvictionSettings: true,
       },
     ],
     "garbage collection of images and containers": [
@@ -302,8 +329,8 @@ describe("what is refused", () => {
       ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
     ],
     "what is designed but not built": [
-      { listen: "127.0.0.1:10255", mqtt: { allowCommands: [] } },
-      ["listen: not supported yet; remove it", "mqtt.allowCommands: not supported yet; remove it"],
+      { mqtt: { allowCommands: [] } },
+      ["mqtt.allowCommands: not supported yet; remove it"],
     ],
     "an address range without length": [
       { podCIDR: "10.88.0.0" },

@@ -8,8 +8,27 @@ function printed(document: object): Readonly<Record<string, unknown>> {
   return { ...configInForce(fields.value, config.value) };
 }
 
-/** Defaults that the machine gives, or that are the absence of a thing. */
-const WITHOUT_DEFAULT = new Set(["nodeName", "resolvConf", "mqtt"]);
+/** Defaults that the machine gives, or that are the absence of a thing, in the order of declaration. */
+const WITHOUT_DEFAULT = [
+  "provisioningPath",
+  "nodeName",
+  "resolvConf",
+  "socketGroup",
+  "listen",
+  "tlsCertFile",
+  "tlsPrivateKeyFile",
+  "staticPodURL",
+  "staticPodURLCAFile",
+  "staticPodURLCertFile",
+  "staticPodURLKeyFile",
+  "podCIDR",
+  "imageCredentialProviderConfigFile",
+  "imageCredentialProviderBinDir",
+  "systemReservedCgroup",
+  "kubeReservedCgroup",
+  "podLogsMaxSize",
+  "mqtt",
+];
 
 test("an empty file is printed with every default", () => {
   const all = printed({});
@@ -24,12 +43,37 @@ test("an empty file is printed with every default", () => {
     imageServiceEndpoint: "unix:///run/containerd/containerd.sock",
     claimRoot: "/var/lib/agent/claims",
     enforceNodeAllocatable: ["pods"],
+    containerGC: { minAge: "0s", maxPerPodContainer: 1, maxContainers: -1 },
+    serializeImagePulls: true,
+    maxParallelImagePulls: 1,
   });
-  expect(Object.keys(all).filter((key) => WITHOUT_DEFAULT.has(key))).toEqual([]);
+  const missing = Object.keys(AGENT_CONFIGURATION.level).filter((key) => !(key in all));
+  expect(missing).toEqual(WITHOUT_DEFAULT);
+});
+
+test("defaults that depend on other fields are printed as they are in force", () => {
+  expect(printed({ maxParallelImagePulls: 3 })).toMatchObject({
+    serializeImagePulls: false,
+    maxParallelImagePulls: 3,
+  });
+  const unlimited = printed({ serializeImagePulls: false });
+  expect(unlimited["serializeImagePulls"]).toBe(false);
+  expect(unlimited).not.toContainKey("maxParallelImagePulls");
+  expect(printed({ mqtt: { url: "mqtt://broker", profile: "metered" } })).toMatchObject({
+    nodeStatusReportFrequency: "24h",
+    mqtt: { keepAliveSeconds: 1140, podStatus: "off" },
+  });
+  expect(printed({ mqtt: { url: "mqtt://broker" } })).toMatchObject({
+    nodeStatusReportFrequency: "15m",
+    mqtt: { keepAliveSeconds: 60, podStatus: "retained" },
+  });
 });
 
 test.each([
   [{}],
+  [{ serializeImagePulls: false, containerGC: { minAge: "5m", maxContainers: 0 } }],
+  [{ maxParallelImagePulls: 3 }],
+  [{ mqtt: { username: "without a URL" } }],
   [{ cgroupsPerQOS: false, enforceNodeAllocatable: [], systemReserved: { memory: "1Gi" } }],
   [
     {
@@ -48,6 +92,14 @@ test.each([
   const again = printed(document);
   expect(decodeConfig(again)).toEqual(decodeConfig(document));
   expect(printed(again)).toEqual(again);
+});
+
+test("what proves the node to a server is not printed", () => {
+  const document = { staticPodURLHeader: { Authorization: ["Bearer s3cret", "other"], "X-A": [] } };
+  expect(printed(document)["staticPodURLHeader"]).toEqual({
+    Authorization: ["<hidden>", "<hidden>"],
+    "X-A": [],
+  });
 });
 
 test("fields stand in the order of their declaration", () => {

@@ -13,7 +13,7 @@ describe("the generated parts of docs/", () => {
     expect([HOW, readFileSync(file, "utf8")]).toEqual([HOW, expected]);
   });
 
-  test("are the two themes of each picture, the table of the benchmarks, and the reference", () => {
+  test("are the two themes of each picture, the table of the benchmarks, the reference and the manual page", () => {
     expect([...generatedFiles().keys()].map((file) => basename(file))).toEqual([
       "flow-light.svg",
       "flow-dark.svg",
@@ -27,6 +27,7 @@ describe("the generated parts of docs/", () => {
       "documents.md",
       "commands.md",
       "codes.md",
+      "agent.1",
     ]);
   });
 });
@@ -77,4 +78,14 @@ describe("the plot of the benchmarks", () => {
       expect([what, row]).toEqual([what, row.toSorted((a, b) => a - b)]);
     }
   });
+});
+
+test("every field of the configuration's reference has its default, or is required, or is made of fields", () => {
+  const page = readFileSync("docs/reference/configuration.md", "utf8");
+  const [supported = ""] = page.split("## Not supported yet");
+  const rows = supported.split("\n").filter((line) => line.startsWith("| `"));
+  expect(rows.length).toBeGreaterThan(80);
+  const isSaid = (row: string): boolean => /\bDefault: |Required\./.test(row);
+  const names = rows.filter((row) => !isSaid(row)).map((row) => row.split("`")[1]);
+  expect(names).toEqual(["crashLoopBackOff", "containerGC"]);
 });

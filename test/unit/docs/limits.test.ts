@@ -80,6 +80,7 @@ const UNITS: Readonly<Record<string, number>> = {
   MiB: 1024 ** 2,
   kB: 1000,
   minutes: 60,
+  hours: 3600,
 };
 
 /** "64 KiB" is 65536, "10 minutes" are 600, "one in 10 s" is 0.1. */

@@ -52,6 +52,17 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/api/yaml/yaml-documents.test.ts"],
   },
   {
+    input:
+      "a [provisioning directory](provisioning.md): entries of it and of each directory in it; all its files together, without image archives; one key or certificate; the record of what was taken",
+    bounds: {
+      "1000 entries": "provision/read-card.ts MAX_CARD_ENTRIES",
+      "16 MiB": "provision/read-card.ts MAX_CARD_BYTES",
+      "64 KiB": "provision/judge-card.ts MAX_KEY_BYTES",
+      "8 MiB": "provision/take-over.ts MAX_PLAN_BYTES",
+    },
+    tests: ["component/provision/card-limits.test.ts"],
+  },
+  {
     input: "an answer of `staticPodURL`, also unpacked; its headers; redirects; its time",
     bounds: {
       "4 MiB": "api/yaml/text-limits.ts FILE_LIMITS.bytes",
@@ -60,6 +71,32 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
       "120 s": "host/http/download.ts TIMEOUT_MS",
     },
     tests: ["component/host/download.test.ts"],
+  },
+  {
+    input:
+      "CAs in settings of a document; addresses of a broker; settings that are remembered as undone",
+    bounds: {
+      "16 KiB": "protocol/remote-settings.ts MAX_CA_BYTES",
+      "4 addresses": "protocol/broker-url.ts MAX_URLS",
+      "5 settings": "upstream/settings/settings-record.ts MAX_UNDONE",
+    },
+    tests: [
+      "unit/protocol/remote-settings.test.ts",
+      "unit/upstream/settings/settings-record.test.ts",
+    ],
+  },
+  {
+    input: "the binary of an update of the agent; its signature; its address",
+    bounds: {
+      "512 MiB": "protocol/agent-release.ts MAX_BINARY_BYTES",
+      "64 KiB": "self-update/fetch-binary.ts MAX_SIGNATURE_BYTES",
+      "2048 characters": "protocol/agent-release.ts MAX_URL",
+    },
+    tests: [
+      "unit/protocol/agent-release.test.ts",
+      "component/host/download-file.test.ts",
+      "component/self-update/fetch-binary.test.ts",
+    ],
   },
   {
     input: "manifest files that change at once",
@@ -162,6 +199,22 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/image/archive/tar-parser.test.ts", "component/containerd/archive-bytes.test.ts"],
   },
   {
+    input:
+      "streams of pods (`exec`, `attach`, `portforward`) at the same time; one WebSocket message; one control frame of SPDY, one answer of the runtime; the Status of a command; what waits for a reader",
+    bounds: {
+      "128 of one user": "server/stream/stream-places.ts MAX_OF_USER",
+      "256 of all": "server/stream/stream-places.ts MAX_OF_ALL",
+      "4 MiB": "server/stream/web-socket.ts MAX_MESSAGE",
+      "16 KiB": [
+        "server/stream/spdy/spdy-frames.ts MAX_CONTROL",
+        "server/stream/http-head.ts MAX_HEAD",
+      ],
+      "64 KiB": "server/stream/command-channels.ts MAX_STATUS",
+      "a data frame of 64 KiB": "server/stream/spdy/spdy-stream.ts MAX_DATA",
+    },
+    tests: ["component/server/streams.test.ts", "unit/server/stream/spdy-frames.test.ts"],
+  },
+  {
     input: "what a `grpc` probe receives",
     bounds: { "64 KiB": "host/probe/probe-grpc.ts MAX_CONNECTION" },
     tests: ["component/host/probe-grpc.test.ts"],
@@ -208,9 +261,15 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/source/workload/job-state.test.ts", "unit/api/fixtures.test.ts"],
   },
   {
-    input: "Jobs of one CronJob at a time",
-    bounds: { "20 Jobs": "source/workload/cron-decision.ts MAX_ACTIVE_JOBS" },
-    tests: ["unit/source/workload/cron-decision.test.ts"],
+    input: "Jobs of one CronJob at a time; those that have ended and are kept, of each kind",
+    bounds: {
+      "20 Jobs": "source/workload/cron-decision.ts MAX_ACTIVE_JOBS",
+      "20 ended Jobs": "api/workload/job.ts MAX_HISTORY",
+    },
+    tests: [
+      "unit/source/workload/cron-decision.test.ts",
+      "unit/source/workload/cron-state.test.ts",
+    ],
   },
   {
     input: "devices, dependencies of a pod",
@@ -293,10 +352,118 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
   {
     input: "all log lines of the agent",
     bounds: {
+      "8192 characters": "lib/logger.ts LONGEST_LINE",
       "a burst of 2000": "lib/logger.ts JOURNAL_LIMIT.burst",
       "one a second": "lib/logger.ts JOURNAL_LIMIT.perSecond",
+      "1024 characters": "lib/logger.ts UNITS_PER_TOKEN",
     },
     tests: ["unit/lib/logger.test.ts"],
+  },
+  {
+    input:
+      "connections of the API over TLS; those without a running request; the time until a first request of a known user, and until the next one",
+    bounds: {
+      "384": "server/secure/connections.ts TLS_LIMITS.most",
+      "128": "server/secure/connections.ts TLS_LIMITS.mostWaiting",
+      "10 s": "server/secure/connections.ts PATIENCE_MS",
+      "120 s": "server/secure/connections.ts IDLE_MS",
+    },
+    tests: ["component/server/secure-limits.test.ts"],
+  },
+  {
+    input:
+      "TLS handshakes of the API: of one address; of all addresses; addresses that are counted separately",
+    bounds: {
+      "384 at once": "server/secure/handshake-rate.ts HANDSHAKES.ofAddress.burst",
+      "20 a second": "server/secure/handshake-rate.ts HANDSHAKES.ofAddress.perSecond",
+      "768": "server/secure/handshake-rate.ts HANDSHAKES.all.burst",
+      "50": "server/secure/handshake-rate.ts HANDSHAKES.all.perSecond",
+      "256": "server/secure/handshake-rate.ts MAX_ADDRESSES",
+    },
+    tests: ["component/server/secure-limits.test.ts"],
+    notShown: "256 addresses: tests have one",
+  },
+  {
+    input:
+      "requests of one user over TLS that run at once; of all read-only users; on the unix socket",
+    bounds: {
+      "128 requests": "server/access/gate.ts MAX_RUNNING",
+      "192 requests": "server/access/gate.ts MAX_READ_ONLY",
+      "512 requests": "server/access/gate.ts MAX_LOCAL",
+    },
+    tests: ["component/server/secure-limits.test.ts"],
+    notShown: "512 requests of root: the same lines of code as the 128",
+  },
+  {
+    input: "answers to unknown users",
+    bounds: {
+      "20 at once": "server/access/gate.ts UNKNOWN.burst",
+      "one a second": "server/access/gate.ts UNKNOWN.perSecond",
+    },
+    tests: ["component/server/secure-limits.test.ts"],
+  },
+  {
+    input:
+      "the head of a request; the time for its body; the time in which a client takes no more of a whole answer",
+    bounds: {
+      "32 KiB": "server/http/http-door.ts MAX_HEADER_BYTES",
+      "60 s for a body": "server/http/http-door.ts BODY_MS",
+      "60 s for a part": "server/http/write-answer.ts STALL_MS",
+    },
+    tests: ["component/server/secure-limits.test.ts"],
+  },
+  {
+    input: "an object that is sent to the API",
+    bounds: {
+      "4 MiB": "api/yaml/text-limits.ts BODY_LIMITS.bytes",
+      "10,000 nodes": "api/yaml/text-limits.ts BODY_LIMITS.nodes",
+    },
+    tests: ["component/server/writing.test.ts"],
+  },
+  {
+    input:
+      "certificates and tokens of users; names of `agent kubeconfig --server`; names in the server's certificate",
+    bounds: {
+      "256 users": "server/secure/pki.ts MAX_CREDENTIALS",
+      "16 names": "server/secure/pki.ts MAX_EXTRA_NAMES",
+      "64 names": "server/secure/plan-pki.ts MAX_NAMES",
+    },
+    tests: ["component/server/secure-users.test.ts", "unit/server/secure/plan-pki.test.ts"],
+  },
+  {
+    input: "addresses of `agent ui` that count; their time; sessions of browsers; their time",
+    bounds: {
+      "16 addresses": "server/access/browser-access.ts MAX_TOKENS",
+      "120 s": "server/access/browser-access.ts TOKEN_MS",
+      "16 sessions": "server/access/browser-access.ts MAX_SESSIONS",
+      "12 hours": "server/access/browser-access.ts SESSION_MS",
+    },
+    tests: [
+      "unit/server/access/browser-access.test.ts",
+      "component/server/browser-sessions.test.ts",
+    ],
+  },
+  {
+    input:
+      "a file of a support bundle; all of them, before compression; one answer of the agent; the log of a container; pods that are explained; logs of containers; manifests; files that are counted below a directory",
+    bounds: {
+      "4 MiB": "cli/support/bundle.ts MAX_FILE_BYTES",
+      "64 MiB": "cli/support/bundle.ts MAX_BUNDLE_BYTES",
+      "16 MiB": "cli/support/bundle-context.ts MAX_ANSWER_BYTES",
+      "512 KiB": "cli/support/agent-parts.ts MAX_LOG_BYTES",
+      "200 pods": "cli/support/agent-parts.ts MAX_PODS",
+      "500 logs": "cli/support/agent-parts.ts MAX_LOGS",
+      "1,000 manifests": "cli/support/machine-parts.ts MAX_MANIFESTS",
+      "100,000 files": "cli/support/machine-parts.ts MAX_COUNTED",
+    },
+    tests: ["unit/cli/support-bundle.test.ts", "component/cli/support-bundle.test.ts"],
+    notShown: "numbers of pods, logs, manifests and files: each ends a loop",
+  },
+  {
+    input: "log lines about unknown users of the API",
+    bounds: { "5 at once": "server/access/gate.ts LOGGED.burst" },
+    names: ["one in a minute"],
+    tests: ["component/server/secure-limits.test.ts"],
   },
   {
     input: "a log over MQTT",
@@ -394,7 +561,14 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
 
 /** Constants `MAX_…` that need no row of their own, and why. */
 export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
+  "of the local API, whose clients are users of this node": [
+    "cli/process-io.ts MAX_WAITING",
+    "server/logs/log-start.ts MAX_LINE",
+    "server/logs/pod-logs.ts MAX_POLL_MS",
+  ],
+  "series of one metric, whose labels are names of what runs here": ["lib/meter.ts MAX_SERIES"],
   "what the system's own programs say": ["host/logind/logind.ts MAX_BYTES"],
+  "of the API's connections, whose users are authenticated": [],
   "between two looks, not a bound of input": ["image/archive/bring-archive.ts MAX_LOOK_MS"],
   "a rule for the value of a field, in a file or document that is bounded as a whole": [
     "api/pod/pod-annotations.ts MAX_BACKOFF_MS",
@@ -424,6 +598,7 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "api/validation/validate-names.ts MAX_PORT_NAME",
     "api/validation/validate-names.ts MAX_SUBDOMAIN",
     "api/validation/validate-pod.ts MAX_HOST_NAME",
+    "api/window/maintenance-window.ts MAX_WINDOWS",
     "api/workload/cron-schedule.ts MAX_SCHEDULE",
     "api/workload/job.ts MAX_COUNT",
     "api/workload/pod-failure-policy.ts MAX_RULES",
@@ -448,6 +623,17 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "runtime/names/pod-names.ts MAX_LINE_BYTES",
     "source/document/resources.ts MAX_LISTS",
     "source/policy/pod-policy.ts MAX_GRACE_SECONDS",
+  ],
+  "a request on the local API, whose body has the limits of a manifest file": [
+    "cli/write/unified-diff.ts MAX_PAIRS",
+    "server/kube/write/field-manager.ts MAX_CONFLICTS",
+    "server/kube/write/identify-object.ts MAX_BASE",
+    "server/kube/write/judge-object.ts MAX_ROUNDS",
+    "server/kube/write/manifest-store.ts MAX_FILE_NAME",
+    "server/kube/write/protobuf-body.ts MAX_VARINT_BYTES",
+    "server/kube/write/shown-object.ts MAX_WARNING",
+    "server/kube/write/shown-object.ts MAX_WARNINGS",
+    "server/kube/write/write-options.ts MAX_MANAGER",
   ],
   "shortens what is shown of a text that is bounded where it arrives": [
     "api/decode/decode-context.ts MAX_REJECTIONS",
@@ -474,21 +660,26 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
   "a file that root writes, or the agent itself": [
     "host/root-keys.ts MAX_BYTES",
     "host/root-keys.ts MAX_FILES",
-    "node/identity.ts MAX_BYTES",
+    "node/identity/identity.ts MAX_BYTES",
     "store/document/documents.ts MAX_BYTES",
     "store/document/rollouts.ts MAX_BYTES",
+    "store/check/check-state-files.ts MAX_BYTES",
+    "store/run-marker.ts MAX_BYTES",
     "store/sqlite/native-addon.ts MAX_BYTES",
     "store/start-guard/hands-record.ts MAX_BYTES",
     "store/trust-file.ts MAX_BYTES",
     "upstream/link/connect-options.ts MAX_FILE_BYTES",
   ],
   "memory of what has happened; the oldest is forgotten": [
+    "server/kube/watch-cache.ts MAX_CHANGES",
+    "api/workload/wall-time.ts MAX_FORMATS",
     "status/event-correlator.ts MAX_BUDGETS",
     "store/commands.ts MAX_ROWS",
     "store/start-guard/hand.ts MAX_COUNTED",
     "upstream/report/publish-events.ts MAX_SENT",
   ],
   "a size of the agent's own steps": [
+    "server/access/gate.ts MAX_LOGGED",
     "command/log-follower.ts MAX_BYTES",
     "upstream/publish-packets.ts MAX_BATCH_BYTES",
   ],
@@ -499,19 +690,33 @@ export const NO_ROWS: Readonly<Record<string, readonly string[]>> = {
     "containerd/pause-image.ts MAX_RETRY_MS",
     "lib/system-clock.ts MAX_TIMER_MS",
     "prober/run-probe.ts MAX_TRIES",
+    "upstream/settings/settings-record.ts MAX_STARTS",
     "rollout/pod-health.ts MAX_CRASHES",
     "host/http/download.ts MAX_RETRY_AFTER_S",
     "source/http/manifest-url.ts MAX_BACKOFF_MS",
     "source/file/file-source.ts MAX_REST_MS",
     "source/workload/cron-decision.ts MAX_AHEAD_MS",
     "source/workload/job-state.ts MAX_BACKOFF_MS",
-    "source/workload/next-run.ts MAX_SEARCH_MS",
+    "api/workload/next-run.ts MAX_SEARCH_MS",
     "source/file/manifest-settle.ts MAX_SETTLE_MS",
   ],
+  "files that root writes, or the agent itself": [
+    "provision/prepared-mark.ts MAX_PREPARED_BYTES",
+    "server/secure/pki-file.ts MAX_BYTES",
+    "store/settings-file.ts MAX_BYTES",
+    "server/secure/server-certificate.ts MAX_BYTES",
+    "server/socket-group.ts MAX_BYTES",
+  ],
+  "the length of a message about what was bounded before": [
+    "node/event-recorder.ts MAX_NOTICES",
+    "provision/report.ts MAX_MESSAGE",
+  ],
   "a fixed form": [
+    "config/listen-config.ts MAX_GROUP",
+    "server/secure/plan-pki.ts MAX_AUTHORITIES",
     "host/tree/open-beneath.ts MAX_LINKS",
     "mqtt/packet-guard.ts MAX_LENGTH_BYTES",
-    "node/node-name.ts MAX_LENGTH",
+    "node/identity/node-name.ts MAX_LENGTH",
     "runtime/cgroup/container-resources.ts MAX_SHARES",
   ],
 };
@@ -521,7 +726,7 @@ export const HANDS: Readonly<
   Record<HandKind, { readonly holders: readonly string[]; readonly tests: readonly string[] }>
 > = {
   Document: {
-    holders: ["source/document/document-source.ts", "agent/agent.ts"],
+    holders: ["source/document/document-source.ts", "agent/sync-handler.ts"],
     tests: ["component/source-mqtt/guarded-documents.test.ts", "agent/start-guard.test.ts"],
   },
   File: {

@@ -28,7 +28,9 @@ function table(heading: string): ReadonlyMap<string, string> {
 }
 
 test("the table of the policy has every field with its default", () => {
-  const defaults = Object.entries(DEFAULT_POLICY).map(([key, value]): [string, string] => [
+  const { maintenanceWindows, ...policy } = DEFAULT_POLICY;
+  expect(maintenanceWindows).toBeUndefined();
+  const defaults = Object.entries(policy).map(([key, value]): [string, string] => [
     `policy.${key}`,
     String(value),
   ]);
@@ -39,7 +41,7 @@ test("the table of annotations has the ones that are read, and only values that 
   const rows = [...table("Annotations of a pod")];
   // The first of the values that a row names.
   const values = new Map(
-    rows.map(([key, value]) => [key, /^"?([a-z0-9-]+)/.exec(value)?.[1] ?? ""]),
+    rows.map(([key, value]) => [key, /^"?([a-z0-9-]+|\[\])/.exec(value)?.[1] ?? ""]),
   );
   expect([...values.keys()]).toEqual([
     "agent/min-ready-seconds",
@@ -47,6 +49,7 @@ test("the table of annotations has the ones that are read, and only values that 
     "agent/on-failure",
     "agent/update-strategy",
     "agent/hold-upgrade",
+    "agent/maintenance-windows",
     "agent/update-lock",
   ]);
   const annotations = Object.fromEntries(values);

@@ -41,17 +41,19 @@ test("a pod without limits is not measured", () => {
 test("an emptyDir may have its sizeLimit, and not a byte more", () => {
   const pod = aPod({ volumes: [cache("10Mi")] });
   expect(storageExcess(pod, using({ a: [0, 0] }, 10))).toBeUndefined();
-  expect(storageExcess(pod, using({ a: [0, 0] }, 10.5))).toBe(
-    'Usage of EmptyDir volume "cache" exceeds the limit "10Mi".',
-  );
+  expect(storageExcess(pod, using({ a: [0, 0] }, 10.5))).toEqual({
+    signal: "emptydirfs.limit",
+    message: 'Usage of EmptyDir volume "cache" exceeds the limit "10Mi".',
+  });
 });
 
 test("layer and logs count against a container's limit", () => {
   const pod = aPod({ containers: [limited("a", "10Mi"), limited("b", "90Mi")] });
   expect(storageExcess(pod, using({ a: [5, 5], b: [0, 0] }))).toBeUndefined();
-  expect(storageExcess(pod, using({ a: [6, 5], b: [0, 0] }))).toBe(
-    'Container a exceeded its local ephemeral storage limit "10Mi".',
-  );
+  expect(storageExcess(pod, using({ a: [6, 5], b: [0, 0] }))).toEqual({
+    signal: "ephemeralcontainerfs.limit",
+    message: 'Container a exceeded its local ephemeral storage limit "10Mi".',
+  });
 });
 
 test("emptyDirs count against the sum of the containers' limits", () => {
@@ -60,7 +62,8 @@ test("emptyDirs count against the sum of the containers' limits", () => {
     volumes: [cache()],
   });
   expect(storageExcess(pod, using({ a: [4, 4], b: [4, 4] }, 4))).toBeUndefined();
-  expect(storageExcess(pod, using({ a: [4, 4], b: [4, 4] }, 5))).toBe(
-    "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi.",
-  );
+  expect(storageExcess(pod, using({ a: [4, 4], b: [4, 4] }, 5))).toEqual({
+    signal: "ephemeralpodfs.limit",
+    message: "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi.",
+  });
 });

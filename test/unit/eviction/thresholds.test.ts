@@ -8,9 +8,8 @@ import {
 } from "../../../src/eviction/signals.ts";
 import {
   actingThresholds,
+  isMemoryNear,
   isMet,
-  LOOK_MS,
-  nextLookMs,
   nextPressure,
   NO_PRESSURE,
   thresholdsOf,
@@ -126,17 +125,45 @@ describe("a soft threshold", () => {
   test("is pressure at once, and acts after its grace period", () => {
     let state = look(NO_PRESSURE, thresholds, memory(50), 1000);
     expect([...state.conditions.keys()]).toEqual(["MemoryPressure"]);
-    expect(actingThresholds(state, 1000)).toEqual([]);
+    expect(actingThresholds(state)).toEqual([]);
     state = look(state, thresholds, memory(50), 90_999);
-    expect(actingThresholds(state, 90_999)).toEqual([]);
-    expect(actingThresholds(state, 91_000)).toHaveLength(1);
+    expect(actingThresholds(state)).toEqual([]);
+    state = look(state, thresholds, memory(50), 91_000);
+    expect(actingThresholds(state)).toHaveLength(1);
   });
 
   test("counts anew after it was not met", () => {
     let state = look(NO_PRESSURE, thresholds, memory(50), 0);
     state = look(state, thresholds, memory(200), 60_000);
     state = look(state, thresholds, memory(50), 70_000);
-    expect(actingThresholds(state, 100_000)).toEqual([]);
+    state = look(state, thresholds, memory(50), 100_000);
+    expect(actingThresholds(state)).toEqual([]);
+  });
+});
+
+describe("a soft threshold with a minimum reclaim", () => {
+  const thresholds = thresholdsOf({
+    ...NOTHING,
+    evictionSoft: { "memory.available": "100Mi" },
+    evictionSoftGracePeriod: { "memory.available": 90_000 },
+    evictionMinimumReclaim: { "memory.available": "50Mi" },
+  });
+
+  test("is over within its grace period as soon as the threshold itself is available", () => {
+    let state = look(NO_PRESSURE, thresholds, memory(90), 0);
+    state = look(state, thresholds, memory(120), 80_000);
+    expect(state.met.size).toBe(0);
+    state = look(state, thresholds, memory(120), 90_000);
+    expect(actingThresholds(state)).toEqual([]);
+  });
+
+  test("acts on until the reclaim is available once its grace period is over", () => {
+    let state = look(NO_PRESSURE, thresholds, memory(90), 0);
+    state = look(state, thresholds, memory(90), 90_000);
+    state = look(state, thresholds, memory(149), 100_000);
+    expect(actingThresholds(state)).toHaveLength(1);
+    state = look(state, thresholds, memory(150), 110_000);
+    expect(state.met.size).toBe(0);
   });
 });
 
@@ -146,7 +173,7 @@ test("a condition stays for the transition period after its threshold was last m
   state = look(state, thresholds, memory(50), 10_000);
   state = look(state, thresholds, memory(500), 10_000 + TRANSITION_MS - 1);
   expect(state.conditions.size).toBe(1);
-  expect(actingThresholds(state, 20_000)).toEqual([]);
+  expect(actingThresholds(state)).toEqual([]);
   state = look(state, thresholds, memory(500), 10_000 + TRANSITION_MS);
   expect(state.conditions.size).toBe(0);
 });
@@ -165,16 +192,21 @@ test("a condition holds exactly if a threshold of it was met within the transiti
         if (isShort) last = now;
         state = look(state, thresholds, memory(isShort ? 50 : 500), now);
         expect(state.conditions.has("MemoryPressure")).toBe(now - last < TRANSITION_MS);
-        expect(actingThresholds(state, now)).toHaveLength(isShort ? 1 : 0);
+        expect(actingThresholds(state)).toHaveLength(isShort ? 1 : 0);
       }
     }),
   );
 });
 
-test("the next look comes sooner near a threshold", () => {
-  expect(nextLookMs(hard("100Mi"), memory(299))).toBe(LOOK_MS.near);
-  expect(nextLookMs(hard("100Mi"), memory(300))).toBe(LOOK_MS.far);
-  expect(nextLookMs([], memory(1))).toBe(LOOK_MS.far);
+test("memory is near with less than three times its threshold or a quarter, and no disk is", () => {
+  expect(isMemoryNear(hard("100Mi"), memory(299))).toBe(true);
+  expect(isMemoryNear(hard("100Mi"), memory(300))).toBe(false);
+  expect(isMemoryNear(hard("100Mi"), memory(999, 4000))).toBe(true);
+  expect(isMemoryNear(hard("100Mi"), memory(1000, 4000))).toBe(false);
+  expect(isMemoryNear([], memory(1))).toBe(false);
+  const ofDisk = thresholdsOf({ ...NOTHING, evictionHard: { "nodefs.available": "10%" } });
+  const full = new Map([["nodefs.available", { capacity: 100, available: 1 }]] as const);
+  expect(isMemoryNear(ofDisk, full)).toBe(false);
 });
 
 test("every signal of the configuration can be observed", () => {

@@ -63,6 +63,16 @@ const cases: Record<string, readonly [code: number, details: string, PullFailure
     "Runtime",
   ],
   "the runtime went away under way": [GrpcCode.INTERNAL, "stream was reset", "Runtime"],
+  "what had arrived was lost, which says nothing about the registry": [
+    GrpcCode.NOT_FOUND,
+    'failed to pull and unpack image "r.test/app:1": failed to extract layer sha256:ab: failed to get reader from content store: content digest sha256:cd: not found',
+    "Other",
+  ],
+  "a blob that the registry does not have": [
+    GrpcCode.NOT_FOUND,
+    "failed to copy: httpReadSeeker: failed open: content at https://r.test/v2/app/blobs/sha256:cd not found: not found",
+    "NotFound",
+  ],
   "the disk is full": [GrpcCode.UNKNOWN, "write /var/lib/x: no space left on device", "Other"],
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isEvent, isListOf } from "../../../src/cli/api-views.ts";
+import { isEvent, isListOf } from "../../../src/node/api-views.ts";
 import { eventList, type EventEntry } from "../../../src/node/events-list.ts";
 
 const ENTRY: EventEntry = {
@@ -59,5 +59,10 @@ test("is a v1 EventList that the command line understands", () => {
 test("keeps the events of the node in default, as Kubernetes does", () => {
   const [event] = eventList([{ ...ENTRY, object: { kind: "Node", name: "pi-1" } }]).items;
   expect(event?.metadata.namespace).toBe("default");
-  expect<unknown>(event?.involvedObject).toEqual({ kind: "Node", name: "pi-1", apiVersion: "v1" });
+  expect<unknown>(event?.involvedObject).toEqual({
+    kind: "Node",
+    name: "pi-1",
+    uid: "pi-1",
+    apiVersion: "v1",
+  });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
 import { isTopicName } from "../../../src/protocol/mqtt-topics.ts";
-import { resolveNodeName, type BoardFacts } from "../../../src/node/node-name.ts";
+import { resolveNodeName, type BoardFacts } from "../../../src/node/identity/node-name.ts";
 
 const board: BoardFacts = {
   hostname: "raspberrypi",
@@ -71,4 +71,35 @@ describe("resolveNodeName", () => {
       }),
     );
   });
+});
+
+describe("a copy of a prepared image", () => {
+  const image = { hostname: "gateway", machineId: "aaaa", chance: "c0ffee" };
+  const named = (facts: BoardFacts): string => {
+    const result = resolveNodeName(undefined, facts, image);
+    return result.ok ? result.value : "error";
+  };
+  const cases: Record<string, readonly [facts: BoardFacts, name: string]> = {
+    "has the serial of its board in its name": [
+      { hostname: "Gateway", serial: "10000000abcdef12", machineId: "aaaa" },
+      "gateway-cdef12",
+    ],
+    "takes a machine ID that the image did not have": [
+      { hostname: "gateway", machineId: "0123456789abcdef" },
+      "gateway-abcdef",
+    ],
+    "takes none that all copies have, but a chance": [
+      { hostname: "gateway", machineId: "aaaa" },
+      "gateway-c0ffee",
+    ],
+    "takes a chance also for a factory name": [
+      { hostname: "debian", machineId: "aaaa" },
+      "debian-c0ffee",
+    ],
+    "needs no suffix once it has a hostname of its own": [
+      { hostname: "kiosk", machineId: "aaaa" },
+      "kiosk",
+    ],
+  };
+  test.each(Object.entries(cases))("%s", (_, [facts, name]) => expect(named(facts)).toBe(name));
 });

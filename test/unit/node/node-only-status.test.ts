@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { containerImages, nodeOnlyStatus } from "../../../src/node/node-only-status.ts";
+import { v1Node } from "../../../src/node/node-api.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import type { NodeImage } from "../../../src/image/gc/image-keys.ts";
 
-const NO_HANDLERS = { handlers: new Map() };
+const NO_HANDLERS = { handlers: new Map(), supplementalGroupsPolicy: false };
 
 function using(...claims: readonly string[]): ReturnType<typeof aPod> {
   const volumes = claims.map((claimName, at) => ({
@@ -26,10 +27,22 @@ test("the runtime's handlers are named as Kubernetes names them", () => {
     ["", { userNamespaces: true, recursiveReadOnly: false }],
     ["kata", { userNamespaces: false, recursiveReadOnly: true }],
   ]);
-  expect(nodeOnlyStatus({ handlers }, []).runtimeHandlers).toEqual([
+  const status = nodeOnlyStatus({ handlers, supplementalGroupsPolicy: true }, []);
+  expect(status.runtimeHandlers).toEqual([
     { name: "", features: { recursiveReadOnlyMounts: false, userNamespaces: true } },
     { name: "kata", features: { recursiveReadOnlyMounts: true, userNamespaces: false } },
   ]);
+  expect(status.features).toEqual({ supplementalGroupsPolicy: true });
+});
+
+test("swap is in nodeInfo, where there is some", () => {
+  const nodeInfo = { kernelVersion: "6.12.0" };
+  const status = { conditions: [], addresses: [], capacity: {}, allocatable: {}, nodeInfo };
+  const node = { name: "pi-1", labels: {}, status };
+  expect(v1Node(node)["status"]).toMatchObject({ nodeInfo });
+  expect(v1Node({ ...node, swapBytes: 4096 })["status"]).toMatchObject({
+    nodeInfo: { ...nodeInfo, swap: { capacity: 4096 } },
+  });
 });
 
 describe("the images of a node", () => {

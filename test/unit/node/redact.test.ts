@@ -1,9 +1,18 @@
 import { expect, test } from "bun:test";
 
-import { redactStatus, Redactor, redact } from "../../../src/node/redact.ts";
+import { Redactor, redact } from "../../../src/node/redact.ts";
+import type { Secret } from "../../../src/api/v1/object/secret.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 
 const SECRETS = new Set(["hunter2", "hunter2-long"]);
+
+function aSecret(...values: readonly string[]): Secret {
+  const data = Object.fromEntries(
+    values.map((value) => [value, new TextEncoder().encode(value)] as const),
+  );
+  const metadata = { name: "s", namespace: "default", labels: {}, annotations: {} };
+  return { kind: "Secret", metadata, type: "Opaque", data, immutable: false };
+}
 
 test("hides every secret, the longest first", () => {
   expect(redact("a hunter2-long b hunter2 c hunter2", SECRETS)).toBe(
@@ -33,23 +42,23 @@ test("in every message of a status, and in nothing else", () => {
     initContainerStatuses: [said("init: hunter2")],
     containerStatuses: [said("app: hunter2")],
   } as unknown as PodStatus;
-  const told = redactStatus(status, SECRETS);
+  const redactor = new Redactor();
+  expect(redactor.forStatuses()(status)).toBe(status);
+  const secrets = [aSecret("hunter2", "hunter2-long")];
+  redactor.follow({ objects: () => secrets, pods: () => [] });
+  const told = redactor.forStatuses()(status);
   const messages = JSON.stringify(told).match(/"message":"[^"]*"/g) ?? [];
   expect(messages).toHaveLength(6);
   for (const message of messages) expect(message).toContain("<hidden>");
   expect(told.reason).toBe("hunter2");
   expect(told.containerStatuses[0]?.name).toBe("hunter2");
-  expect(redactStatus(status, new Set())).toBe(status);
+  expect(redactor.forStatuses()(status)).toBe(told);
 });
 
 test("what was a Secret before is still hidden, the latest three hundred", () => {
   const redactor = new Redactor();
   const withSecrets = (...values: readonly string[]): ReadonlySet<string> => {
-    const data = Object.fromEntries(
-      values.map((value) => [value, new TextEncoder().encode(value)] as const),
-    );
-    const metadata = { name: "s", namespace: "default", labels: {}, annotations: {} };
-    const secret = { kind: "Secret", metadata, type: "Opaque", data, immutable: false } as const;
+    const secret = aSecret(...values);
     redactor.follow({ objects: () => [secret], pods: () => [] });
     return redactor.secrets();
   };
@@ -60,4 +69,17 @@ test("what was a Secret before is still hidden, the latest three hundred", () =>
   for (let value = 0; value < 150; value += 1) withSecrets(`value-${value}-value`);
   expect(withSecrets().has("first-value")).toBe(false);
   expect(withSecrets().size).toBe(300);
+});
+
+test("a status is redacted with the secrets of this moment, and only once with the same ones", () => {
+  const redactor = new Redactor();
+  let secrets = [aSecret("hunter2")];
+  redactor.follow({ objects: () => secrets, pods: () => [] });
+  const status = { message: "hunter2 other-value" } as PodStatus;
+  const before = redactor.forStatuses()(status);
+  expect(before.message).toBe("<hidden> other-value");
+  expect(redactor.forStatuses()(status)).toBe(before);
+  secrets = [...secrets, aSecret("other-value")];
+  expect(redactor.forStatuses()(status).message).toBe("<hidden> <hidden>");
+  expect(redactor.redact("other-value")).toBe("<hidden>");
 });

@@ -10,7 +10,7 @@ import { compareTiers } from "../../../src/source/admission/preemption-order.ts"
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
-import { mustMakeRoom, type RoomFacts } from "../../../src/podworkers/make-room.ts";
+import { mustMakeRoom as podsInTheWay, type RoomFacts } from "../../../src/podworkers/make-room.ts";
 import { planWorkers, type WorkerFacts } from "../../../src/podworkers/plan-workers.ts";
 import { admissionRanks } from "../../../src/podworkers/pods.ts";
 import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
@@ -30,8 +30,8 @@ interface Thrown {
   readonly site: "here" | "there" | undefined;
   readonly priority: number;
   readonly claim: string | undefined;
-  /** Whether the runtime has it, or an older spec of its name. */
-  readonly stands: "runs" | "older" | "leaves" | "new";
+  /** Whether the runtime has it, or an older spec of its name; `left` = without a worker, because no source wanted it. */
+  readonly stands: "runs" | "older" | "leaves" | "left" | "new";
 }
 
 const anyPod = fc.record<Thrown>({
@@ -42,8 +42,12 @@ const anyPod = fc.record<Thrown>({
   site: fc.constantFrom(undefined, "here", "there"),
   priority: fc.constantFrom(0, 2_000_000_000),
   claim: fc.constantFrom(undefined, "data"),
-  stands: fc.constantFrom("runs", "older", "leaves", "new"),
+  stands: fc.constantFrom("runs", "older", "leaves", "left", "new"),
 });
+
+function mustMakeRoom(own: DesiredPod, all: RoomFacts): readonly string[] {
+  return podsInTheWay(own, all).map(({ uid }) => uid);
+}
 
 function podOf(thrown: Thrown, source: SourceName): DesiredPod {
   const { name, spec, cpu, port, site, priority, claim } = thrown;
@@ -114,6 +118,7 @@ const anyWorld = fc.record({
 function standing(sources: readonly AnySource[]) {
   const observed = new Map<string, ObservedPod>();
   const workers: WorkerFacts[] = [];
+  const left = new Set<string>();
   const put = (desired: DesiredPod, isLeaving: boolean): void => {
     const { uid, pod, source } = desired;
     if (observed.has(uid)) return;
@@ -122,20 +127,27 @@ function standing(sources: readonly AnySource[]) {
     observed.set(uid, { ...anObservedPod([aSandbox()], []), uid, namespace, name, source });
     workers.push({ uid, namespace, name, desired, removal });
   };
+  const leave = (desired: DesiredPod): void => {
+    if (observed.has(desired.uid)) return;
+    put(desired, false);
+    workers.pop();
+    left.add(desired.uid);
+  };
   for (const { source, pods } of sources)
     for (const thrown of pods) {
       if (thrown.stands === "runs") put(podOf(thrown, source), false);
       if (thrown.stands === "leaves") put(podOf(thrown, source), true);
       if (thrown.stands === "older") put(podOf({ ...thrown, spec: 0 }, source), false);
+      if (thrown.stands === "left") leave(podOf(thrown, source));
     }
-  return { observed, workers };
+  return { observed, workers, left };
 }
 
 function look(
   sources: readonly AnySource[],
   world: { labels: object; kiosks: number; cpus: number; maxPods: number },
 ) {
-  const { observed, workers } = standing(sources);
+  const { observed, workers, left } = standing(sources);
   const removals = workers.flatMap(({ removal }) => removal ?? []);
   const node = {
     ...aNode({ cpu: String(world.cpus) }),
@@ -144,7 +156,10 @@ function look(
     ownLabels: { site: "here" },
   };
   const cache = { get: (uid: string) => observed.get(uid), all: () => observed };
-  const registry = { get: (uid: string) => workers.find((worker) => worker.uid === uid) };
+  const registry = {
+    get: (uid: string) => workers.find((worker) => worker.uid === uid),
+    isLeftover: ({ uid }: ObservedPod) => left.has(uid),
+  };
   const pods = { cache, workers: registry } as never;
   const snapshots = sources.map(({ source, pods: thrown, objects }): SourceSnapshot => ({
     source,

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import type { DesiredPod, Rejection, SourceName } from "../../../src/api/pod/desired-pod.ts";
-import { mustMakeRoom, type RoomFacts } from "../../../src/podworkers/make-room.ts";
+import { mustMakeRoom as podsInTheWay, type RoomFacts } from "../../../src/podworkers/make-room.ts";
 import type { WorkerFacts } from "../../../src/podworkers/plan-workers.ts";
 import { aNode } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+
+function mustMakeRoom(own: DesiredPod, all: RoomFacts): readonly string[] {
+  return podsInTheWay(own, all).map(({ uid }) => uid);
+}
 
 function pod(name: string, source: SourceName, cpu: number, port?: number): DesiredPod {
   const resources = { limits: {}, requests: { cpu: String(cpu) } };

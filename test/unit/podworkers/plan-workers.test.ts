@@ -74,6 +74,11 @@ const cases: Record<
     ],
     plan: { removals: [{ ...names, uid: "uid-3", name: "x", why: "Deleted" }] },
   },
+  "what is being started under a held name goes on, although the runtime has not shown it yet": {
+    desired: { ...desired([]), held: new Set(["default/web"]) },
+    workers: [worker({ isUnsure: true })],
+    plan: { removals: [] },
+  },
   "what runs under a name that is asked for and has no room goes on": {
     desired: { ...desired([]), held: new Set(["default/web"]) },
     workers: [worker()],

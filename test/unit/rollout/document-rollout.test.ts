@@ -89,7 +89,7 @@ class World {
         progressOf: ({ uid }) => this.#progress(uid),
         imagesOf: (uid) => ({ main: `image of ${uid}` }),
       },
-      holds: { of: () => this.hold, ofRunning: () => this.hold.hold },
+      holds: { of: () => this.hold, ofUpdate: () => this.hold, ofRunning: () => this.hold.hold },
       upstream: () => this.upstream,
     });
     rollouts.update(this.#document);

@@ -66,6 +66,13 @@ test("a good revision comes back as it was, with all that it read", () => {
   );
 });
 
+test("a good revision of a signed document counts as signed when it runs again", () => {
+  const facts = { objects: localObjects({}), images };
+  const copy = goodCopy({ ...desired, signed: true }, WRITTEN, facts);
+  expect(readGoodCopy(copy, CONTEXT)?.desired).toEqual({ ...desired, signed: true });
+  expect(readGoodCopy(goodCopy(desired, WRITTEN, facts), CONTEXT)?.desired).toEqual(desired);
+});
+
 test.each(["", "{", "[]", '{"kind":"Pod"}', '{"kind":"ConfigMap","metadata":{"name":"x"}}'])(
   "what cannot be read any more is lost: %s",
   (pod) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { answerTo } from "../../../src/server/routes.ts";
-import type { Answer } from "../../../src/server/answer.ts";
-import type { GraceOutcome } from "../../../src/node/node-view.ts";
+import type { Answer } from "../../../src/server/http/exchange.ts";
+import type { GraceOutcome } from "../../../src/node/node-view-options.ts";
 import { someFacts } from "./some-facts.ts";
 
 const pod = { namespace: "shop", name: "web" };

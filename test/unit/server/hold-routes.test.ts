@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { answerTo } from "../../../src/server/routes.ts";
-import type { Answer } from "../../../src/server/answer.ts";
+import type { Answer } from "../../../src/server/http/exchange.ts";
 import type { HoldOutcome, HoldVerb } from "../../../src/rollout/update-holds.ts";
 import type { NamedPod } from "../../../src/api/v1/pod.ts";
 import { someFacts } from "./some-facts.ts";

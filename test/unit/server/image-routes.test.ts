@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { NodeImage } from "../../../src/image/gc/image-keys.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { ImageOrders } from "../../../src/image/gc/image-orders.ts";
-import { respond } from "../../../src/server/routes.ts";
+import { askLocalApi } from "../../fakes/ask-local-api.ts";
 import { NO_IMAGES, someFacts } from "./some-facts.ts";
 
 const IMAGE: NodeImage = {
@@ -18,9 +18,8 @@ async function ask(
   call: string,
   over: Partial<ImageOrders> = {},
 ): Promise<readonly [status: number, body: unknown]> {
-  const [method = "", path = ""] = call.split(" ");
   const facts = someFacts({ imageOrders: { ...NO_IMAGES, ...over } });
-  const answer = await respond(new Request(`http://agent${path}`, { method }), facts);
+  const answer = await askLocalApi(facts, call);
   const body = await answer.text();
   const isJson = answer.headers.get("content-type") === "application/json";
   return [answer.status, isJson ? (JSON.parse(body) as unknown) : body];

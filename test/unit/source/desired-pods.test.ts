@@ -201,11 +201,26 @@ test("static pods do not wait for documents, whose objects they cannot read", ()
   const ofDocument = aDesiredPod(aPod(), { source: "mqtt:node" });
   desired.setSnapshot({ source: "file", ready: true, ...silent });
   desired.setSnapshot({ source: "mqtt:node", ready: false, ...silent });
-  expect(written.isSettled()).toBe(false);
   expect(written.isSettledFor(ofFile)).toBe(true);
   expect(written.isSettledFor(ofDocument)).toBe(false);
   desired.setSnapshot({ source: "mqtt:node", ready: true, ...silent });
   desired.setSnapshot({ source: "file", ready: false, ...silent });
   expect(written.isSettledFor(ofFile)).toBe(false);
   expect(written.isSettledFor(ofDocument)).toBe(false);
+});
+
+test("all have spoken when each source was complete, or is a document that this node never had", () => {
+  const { desired, written } = new World();
+  const silent = { pods: [], objects: [], rejected: [] };
+  expect(written.haveSpoken([])).toBe(false);
+  desired.setSnapshot({ source: "mqtt:node", ready: false, ...silent });
+  desired.setSnapshot({ source: "file", ready: false, ...silent });
+  expect(written.haveSpoken([])).toBe(false);
+  desired.setSnapshot({ source: "file", ready: true, ...silent });
+  expect(written.haveSpoken([])).toBe(true);
+  expect(written.haveSpoken(["mqtt:node"])).toBe(false);
+  expect(written.haveSpoken(undefined)).toBe(false);
+  desired.setSnapshot({ source: "mqtt:node", ready: true, ...silent });
+  expect(written.haveSpoken(["mqtt:node"])).toBe(true);
+  expect(written.haveSpoken(undefined)).toBe(true);
 });

@@ -21,6 +21,8 @@ const MEMORY = {
   pageFaults: 2,
   majorPageFaults: 1,
 };
+const WAITS = { total: 9, avg10: 1.5, avg60: 0.5, avg300: 0 };
+const PRESSURE = { full: { ...WAITS, total: 4 }, some: WAITS };
 const ETH = { name: "eth0", rxBytes: 1, rxErrors: 2, txBytes: 3, txErrors: 4 };
 
 const POD: SummaryPod = {
@@ -33,7 +35,9 @@ const POD: SummaryPod = {
     nanoCores: 70,
     memory: { ...MEMORY, limitBytes: 100 },
     swapBytes: 6,
+    swapLimitBytes: 10,
     pids: 3,
+    pressure: { cpu: PRESSURE, memory: PRESSURE, io: PRESSURE },
   },
   network: { default: ETH, interfaces: [ETH] },
   containers: [
@@ -46,6 +50,7 @@ const POD: SummaryPod = {
   ],
   volumes: [
     { name: "cache", used: { bytes: 33, inodes: 4 }, isEphemeral: true, room: DISK },
+    { name: "data", claim: "db", used: { bytes: 600, inodes: 40 }, isEphemeral: false, room: DISK },
     { name: "shm", used: { bytes: 44, inodes: 5 }, isEphemeral: false, room: DISK },
   ],
 };
@@ -55,6 +60,7 @@ const FACTS: SummaryFacts = {
   bootTime: NOW - 3_600_000,
   usage: { cpuNanoSeconds: 9_000, nanoCores: 80, memory: { ...MEMORY, usageBytes: 700 } },
   memory: { capacity: 2000, available: 1200 },
+  swap: { capacity: 64, available: 60 },
   pids: { capacity: 500, available: 490 },
   network: { default: ETH, interfaces: [ETH] },
   nodefs: DISK,
@@ -81,6 +87,7 @@ test("the node", () => {
       startTime: "2026-11-23T11:00:00Z",
       cpu: { time: TIME, usageNanoCores: 80, usageCoreNanoSeconds: 9_000 },
       memory: { availableBytes: 1200, usageBytes: 700, workingSetBytes: 800, rssBytes: 30 },
+      swap: { time: TIME, swapAvailableBytes: 60, swapUsageBytes: 4 },
       network: { time: TIME, ...ETH, interfaces: [ETH] },
       fs: { ...space, usedBytes: 600, inodesUsed: 40 },
       runtime: { imageFs, containerFs: imageFs },
@@ -97,12 +104,20 @@ test("a pod", () => {
     {
       podRef: { name: "web", namespace: "default", uid: "u-1" },
       startTime: "2026-11-23T11:59:00Z",
-      cpu: { time: TIME, usageNanoCores: 70, usageCoreNanoSeconds: 5_000 },
-      memory: { ...shownMemory, availableBytes: 60 },
-      swap: { time: TIME, swapUsageBytes: 6 },
+      cpu: { time: TIME, usageNanoCores: 70, usageCoreNanoSeconds: 5_000, psi: PRESSURE },
+      memory: { ...shownMemory, availableBytes: 60, psi: PRESSURE },
+      io: { time: TIME, psi: PRESSURE },
+      swap: { time: TIME, swapAvailableBytes: 4, swapUsageBytes: 6 },
       network: { time: TIME, ...ETH, interfaces: [ETH] },
       volume: [
         { name: "cache", ...space, usedBytes: 33, inodesUsed: 4 },
+        {
+          name: "data",
+          ...space,
+          usedBytes: 600,
+          inodesUsed: 40,
+          pvcRef: { name: "db", namespace: "default" },
+        },
         { name: "shm", ...space, usedBytes: 44, inodesUsed: 5 },
       ],
       "ephemeral-storage": { ...space, usedBytes: 66, inodesUsed: 9 },
@@ -134,6 +149,7 @@ test("only processor and memory", () => {
     "memory",
     "nodeName",
     "startTime",
+    "swap",
     "systemContainers",
   ]);
   const [pod] = pods as readonly object[];
@@ -148,11 +164,12 @@ test("only processor and memory", () => {
 });
 
 test("what nobody knows is absent", () => {
-  const { bootTime, memory, pids, network, nodefs, imagefs, images, ...known } = FACTS;
+  const { bootTime, memory, swap, pids, network, nodefs, imagefs, images, ...known } = FACTS;
   const facts = {
     ...known,
     bootTime: undefined,
     memory: undefined,
+    swap: undefined,
     pids: undefined,
     network: undefined,
     nodefs: undefined,
@@ -163,7 +180,7 @@ test("what nobody knows is absent", () => {
     pods: [],
   };
   expect(summary(facts)).toEqual({ node: { nodeName: "pi-1", systemContainers: [] }, pods: [] });
-  expect([bootTime, memory, pids, network, nodefs, imagefs, images]).not.toContain(undefined);
+  expect([bootTime, memory, swap, pids, network, nodefs, imagefs, images]).not.toContain(undefined);
 });
 
 describe("a container", () => {
@@ -223,5 +240,15 @@ describe("the rate of processor time", () => {
     const rates = new CpuRates();
     rates.of("a", used(0), 0);
     expect(rates.of("a", { cpuNanoSeconds: 10, nanoCores: 3 }, 1_000).nanoCores).toBe(3);
+  });
+});
+
+test("a node whose root cgroup counts no memory has its waits for memory all the same", () => {
+  const usage = { pressure: { memory: PRESSURE, io: PRESSURE } };
+  expect(summary({ ...FACTS, usage })).toMatchObject({
+    node: {
+      memory: { time: TIME, usageBytes: 800, availableBytes: 1200, psi: PRESSURE },
+      io: { time: TIME, psi: PRESSURE },
+    },
   });
 });

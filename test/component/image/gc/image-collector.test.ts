@@ -32,6 +32,9 @@ class World {
   policy = POLICY;
   capacity = CAPACITY;
   isSettled = true;
+  /** Of killed imports. */
+  leftBytes = 0;
+  sweep = (): void => void (this.leftBytes = 0);
   bootId = "boot-1";
   store: Store = openStore(this.temp.path);
   usage = this.#usage();
@@ -54,12 +57,13 @@ class World {
       cri: this.cri,
       diskSpace: () => ({
         capacityBytes: this.capacity,
-        availableBytes: this.capacity - Number(this.cri.imageBytes),
+        availableBytes: this.capacity - Number(this.cri.imageBytes) - this.leftBytes,
       }),
       policy: this.policy,
       usage: this.usage,
       users,
       isSettled: () => this.isSettled,
+      sweep: () => Promise.try(() => this.sweep()),
       record: (event) => this.events.push(event),
       nodeName: "node",
     });
@@ -133,6 +137,27 @@ describe("over the high threshold", () => {
     await node.clock.advance(6 * MINUTE);
     expect(node.images).toEqual(["r.test/a:1", "r.test/c:1"]);
     expect(node.events).toEqual([]);
+  });
+
+  test("what killed imports have left goes first, and no image if that is enough", async () => {
+    const node = aWorld();
+    for (const name of ["r.test/a:1", "r.test/b:1"]) await node.pull(name, 3000n);
+    node.leftBytes = 3000;
+    node.run();
+    await node.clock.advance(6 * MINUTE);
+    expect([node.leftBytes, node.images]).toEqual([0, ["r.test/a:1", "r.test/b:1"]]);
+    expect(node.events).toEqual([]);
+  });
+
+  test("a failure to find what killed imports have left keeps no image", async () => {
+    const node = aWorld();
+    for (const name of ["r.test/a:1", "r.test/b:1", "r.test/c:1"]) await node.pull(name, 3000n);
+    node.sweep = () => {
+      throw new Error("containerd does not answer");
+    };
+    node.run();
+    await node.clock.advance(6 * MINUTE);
+    expect(node.images).toEqual(["r.test/b:1", "r.test/c:1"]);
   });
 
   test("nothing goes below it, and nothing is listed", async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { nodeLogsLimit } from "../../../../src/config/log-config.ts";
+import { observations } from "../../../../src/eviction/signals.ts";
+import { isMet, thresholdsOf } from "../../../../src/eviction/thresholds.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
 import { LogManager, type LogManagerOptions } from "../../../../src/runtime/logs/log-manager.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../../fakes/a-pod.ts";
@@ -12,7 +14,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const CARD = 4 * GB;
 /** The system, images and data. */
-const OTHERS = 3.4 * GB;
+const OTHERS = 3.2 * GB;
 const ROOT = "/var/log/pods";
 
 interface Writer {
@@ -77,13 +79,26 @@ async function life(
   return { card, lines };
 }
 
-test("a pod that writes 1 GB an hour for a month fills no card of 4 GB", async () => {
+/** The signals whose default thresholds are met with so much in use on the only file system. */
+function pressure(used: number): readonly string[] {
+  const bytes = { capacity: CARD, available: CARD - used };
+  const card = { device: "card", bytes, inodes: undefined };
+  const none = { memory: undefined, podsMemory: undefined, pids: undefined };
+  const observed = observations({ ...none, nodefs: card, imagefs: card });
+  const met = thresholdsOf(CONFIG_DEFAULTS).filter((one) => isMet(one, observed, true));
+  return met.map(({ signal }) => signal);
+}
+
+test("a pod that writes 1 GB an hour for a month fills no card of 4 GB, nor puts it under pressure", async () => {
   const { card, lines } = await life(30, [{ id: "chatty", bytesPerSecond: GB / 3600 }]);
   expect(lines).toEqual([]);
   const logs = card.names.filter((name) => name.startsWith(ROOT));
   expect(logs.length).toBeLessThanOrEqual(5);
   expect(card.used - OTHERS).toBeLessThan(70e6);
   expect(card.largest - OTHERS).toBeLessThan(90e6);
+  expect(pressure(card.largest)).toEqual([]);
+  // Not much more would.
+  expect(pressure(card.largest + 0.2 * GB)).toEqual(["imagefs.available"]);
 }, 60_000);
 
 test("nor do ten pods that write as much together and may keep a thousand files each: all logs have a tenth of it", async () => {

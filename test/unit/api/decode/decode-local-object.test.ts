@@ -204,18 +204,6 @@ describe("a refused object", () => {
         `Invalid stringData: ${HIDDEN}: must be an object`,
       ],
     },
-    "is a token of a cluster": {
-      value: secret("service-account-token"),
-      says: [
-        "NeedsAPIServer type: kubernetes.io/service-account-token needs a Kubernetes API server; use Opaque",
-      ],
-    },
-    "is a token of a joining node": {
-      value: written("Secret", { type: "bootstrap.kubernetes.io/token" }),
-      says: [
-        "NeedsAPIServer type: bootstrap.kubernetes.io/token needs a Kubernetes API server; use Opaque",
-      ],
-    },
     "is a registry's login without it": {
       value: secret("dockerconfigjson"),
       says: ["Required data[.dockerconfigjson]: Required value"],

@@ -62,6 +62,14 @@ describe("Findings", () => {
     expect(asked).toBe(MAX_FINDINGS);
   });
 
+  test("of unknown fields that are ignored, nothing is computed or kept", () => {
+    const findings = new Findings({ locate, lenient: false, unknownFields: "ignore" });
+    findings.unknown(["a"], () => {
+      throw new Error("it was asked");
+    });
+    expect([findings.errors, findings.warnings]).toEqual([[], []]);
+  });
+
   test("a message stays fit for a log line", () => {
     const findings = new Findings({ locate, lenient: true });
     findings.fail(["a"], "Invalid", "x".repeat(1_000_000));

@@ -4,7 +4,12 @@ import { expect, test } from "bun:test";
 
 import { decodeManifest } from "../../../../src/api/decode/decode-manifest.ts";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
-import { podUID, specHash, containerHash } from "../../../../src/api/pod/pod-identity.ts";
+import {
+  containerHash,
+  objectUID,
+  podUID,
+  specHash,
+} from "../../../../src/api/pod/pod-identity.ts";
 import { sha256 } from "../digest.ts";
 
 const spec = {
@@ -24,6 +29,19 @@ test("the identity of a pod is frozen", () => {
     specHash: "63ed210f76c59c8e",
     container: "v1:ba8f9a257d229e4335bee2224c45c98746e78b1f22da1d1df1b4b9c4d0a1eaf9",
   });
+});
+
+test("the UID of another object is of its kind, its names and its source", () => {
+  const settings = { kind: "ConfigMap", namespace: "default", name: "settings", source: "file" };
+  expect(objectUID(settings, sha256)).toBe("7a4c0aef-cb22-813a-93ff-4f3cf147d673");
+  const others = [
+    { ...settings, kind: "Secret" },
+    { ...settings, namespace: "shop" },
+    { ...settings, name: "other" },
+    { ...settings, source: "node" },
+    { kind: "Node", name: "settings" },
+  ].map((one) => objectUID(one, sha256));
+  expect(new Set([...others, objectUID(settings, sha256)]).size).toBe(6);
 });
 
 function decoded(text: string): DesiredPod {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState } from "../../../../src/api/v1/pod-status.ts";
-import { podSummary } from "../../../../src/cli/get/resources.ts";
+import { podSummary } from "../../../../src/node/pod-cells.ts";
 import { aPod, aStatus, type PodParts } from "../../cli/views.ts";
 
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });

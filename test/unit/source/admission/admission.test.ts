@@ -28,6 +28,8 @@ function pod(
 const critical = (name: string, cpu: number, source?: SourceName): DesiredPod =>
   pod(name, cpu, source, { priorityClassName: "system-node-critical" });
 
+const lingering = (one: DesiredPod): DesiredPod => ({ ...one, lingers: true });
+
 /** No node has this label. */
 const STRANGE = { nodeSelector: { site: "elsewhere" } };
 
@@ -70,6 +72,19 @@ const cases: Readonly<Record<string, Case>> = {
     occupants: [pod("old", 3, "mqtt:node")],
     pods: ["new"],
     refused: ["old OutOfcpu used: 3000"],
+  },
+  "a pod that is listed is admitted although one that lingers takes its room": {
+    wanted: [pod("new", 3, "mqtt:node"), lingering(pod("old", 3, "mqtt:node"))],
+    runs: ["old"],
+    occupants: [pod("old", 3, "mqtt:node")],
+    pods: ["new", "old"],
+    refused: [],
+  },
+  "one that lingers and has left is not refused, but gone": {
+    wanted: [pod("new", 3, "mqtt:node"), lingering(pod("old", 3, "mqtt:node"))],
+    occupants: [pod("old", 3, "mqtt:node")],
+    pods: ["new"],
+    refused: [],
   },
   "what runs of a group is not pushed out by a newcomer of the node's document": {
     wanted: [pod("new", 3, "mqtt:node"), pod("old", 3, "mqtt:group/all")],

@@ -44,9 +44,19 @@ describe("the tiers", () => {
   });
 
   test("but the last one may push out others", () => {
-    expect(TIERS.map((tier) => tier.map(mayPreempt))).toEqual(
+    expect(TIERS.map((tier) => tier.map((one) => mayPreempt(one, [])))).toEqual(
       TIERS.map((tier, index) => tier.map(() => index < TIERS.length - 1)),
     );
+  });
+
+  test("and all that are listed push out what lingers of their kind", () => {
+    const lingering = { ...pod("mqtt:node", NODE_CRITICAL), lingers: true };
+    for (const one of TIERS.flat())
+      expect([compareTiers(one, lingering), mayPreempt(one, [lingering])]).toEqual([-1, true]);
+    const old = { ...pod("mqtt:node"), lingers: true };
+    expect(mayPreempt(old, [old])).toBe(false);
+    const ofFile = { ...pod("file"), lingers: true };
+    expect(compareTiers(pod("mqtt:node", NODE_CRITICAL), ofFile)).toBe(1);
   });
 
   test("are told apart in any order of pods", () => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
+import type { AdmissionRank } from "../../../../src/source/admission/admission.ts";
 import { mergeSnapshots, type MergeOptions } from "../../../../src/source/merge-sources.ts";
 import { ROOMY } from "../../../fakes/a-node.ts";
 import { aDesiredPod, aPod } from "../../../fakes/a-pod.ts";
@@ -13,19 +14,21 @@ function pod(name: string): DesiredPod {
 const STOPPED = { code: "Terminated", path: "", message: "stopped" };
 const REFUSED = { code: "NodeShutdown", path: "", message: "not now" };
 
-/** `runs`, `over` and `stopped` are what their names say, `late` is none of it. */
+const RANKS: Readonly<Record<string, AdmissionRank>> = { runs: 0, over: 1 };
+
+/** `runs`, `over` and `stopped` are what their names say, `again` is over and was added again, `late` is none of it. */
 function merged(over: Partial<MergeOptions>) {
-  const pods = ["runs", "over", "stopped", "late"].map(pod);
+  const pods = ["runs", "over", "stopped", "again", "late"].map(pod);
   return mergeSnapshots([{ source: "file", ready: true, pods, objects: [], rejected: [] }], {
     ...ROOMY,
-    admissionRank: ({ uid }) => (uid === "runs" ? 0 : 2),
+    admissionRank: ({ uid }) => RANKS[uid] ?? 2,
     // What was stopped has failed, and so has ended.
-    isOver: (uid) => uid === "over" || uid === "stopped",
+    isOver: (uid) => ["over", "stopped", "again"].includes(uid),
     ...over,
   });
 }
 
-test("what runs and what has ended stay, what was stopped and what is new wait", () => {
+test("what runs and what has ended stay, what was stopped, added again or is new waits", () => {
   const stopped = (uid: string) => (uid === "stopped" ? STOPPED : undefined);
   const { pods, notAdmitted, held } = merged({
     shutdown: { stopped, refusal: (uid) => stopped(uid) ?? REFUSED },
@@ -33,12 +36,13 @@ test("what runs and what has ended stay, what was stopped and what is new wait",
   expect(pods.map(({ uid }) => uid).toSorted()).toEqual(["over", "runs"]);
   expect(notAdmitted.map(({ desired, why }) => `${desired.uid} ${why.code}`)).toEqual([
     "stopped Terminated",
+    "again NodeShutdown",
     "late NodeShutdown",
   ]);
-  expect(held).toEqual(new Set(["default/stopped", "default/late"]));
+  expect(held).toEqual(new Set(["default/stopped", "default/again", "default/late"]));
 });
 
 test("without a shutdown all are admitted", () => {
   const none = { stopped: () => undefined, refusal: () => undefined };
-  expect(merged({ shutdown: none }).pods.length).toBe(4);
+  expect(merged({ shutdown: none }).pods.length).toBe(5);
 });

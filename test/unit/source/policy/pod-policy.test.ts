@@ -4,6 +4,8 @@ import type { PodPolicy } from "../../../../src/config/config.ts";
 import type { Pod } from "../../../../src/api/v1/pod.ts";
 import { unpinnedImages } from "../../../../src/source/policy/registries-and-digests.ts";
 import { forbiddenByPolicy, type PodRules } from "../../../../src/source/policy/pod-policy.ts";
+import { guardedDirectories } from "../../../../src/source/policy/host-paths-and-devices.ts";
+import { CONFIG_DEFAULTS } from "../../../fakes/config-defaults.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { POD_RULES } from "../desired-arrival.ts";
 
@@ -251,4 +253,14 @@ test("an image with a mutable tag is reported with its path", () => {
     ["spec.containers[0].image", "UnpinnedImage"],
     ["spec.containers[1].image", "UnpinnedImage"],
   ]);
+});
+
+test("the node's own directories are those of the configuration, its keys, and what a card brings to the next start", () => {
+  const all = guardedDirectories({ ...CONFIG_DEFAULTS, provisioningPath: "/media/card" });
+  for (const path of ["/etc/agent", "/boot/firmware/agent", "/boot/agent", "/media/card"])
+    expect(all).toContain(path);
+  expect(guardedDirectories(CONFIG_DEFAULTS)).not.toContain("/media/card");
+  const pod = mounting("/boot/firmware");
+  const [error] = forbiddenByPolicy(pod, { ...POD_RULES, guarded: all }, true);
+  expect(error?.message).toContain("/boot/firmware/agent, which belongs to the node alone");
 });

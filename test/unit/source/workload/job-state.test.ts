@@ -19,6 +19,8 @@ const SPEC: JobSpec = {
   completionMode: "NonIndexed",
 };
 
+const ON_FAILURE: Partial<JobSpec> = { template: { spec: { restartPolicy: "OnFailure" } } };
+
 /** A Job whose pods end as the test wants. */
 class Runner {
   spec: JobSpec;
@@ -112,13 +114,40 @@ describe("a Job", () => {
   });
 
   test("counts restarts in place", () => {
-    const job = new Runner({ backoffLimit: 2 });
+    const job = new Runner({ ...ON_FAILURE, backoffLimit: 2 });
     job.outcomes.set("0", { type: "Active", restarts: 1 });
     job.step();
     expect(job.state.end).toBeUndefined();
     job.outcomes.set("0", { type: "Active", restarts: 2 });
     job.step();
     expect([job.active, job.state.end?.reason]).toEqual([[], "BackoffLimitExceeded"]);
+  });
+
+  test("does not count restarts of the sidecars of pods that never restart", () => {
+    const job = new Runner({ backoffLimit: 2 });
+    job.outcomes.set("0", { type: "Active", restarts: 9 });
+    job.step();
+    expect([job.active, job.state.end]).toEqual([["0"], undefined]);
+  });
+
+  test("fails at the first restart in place if it may not fail at all", () => {
+    const job = new Runner({ ...ON_FAILURE, backoffLimit: 0 });
+    job.outcomes.set("0", { type: "Active", restarts: 1 });
+    job.step();
+    expect(job.state.end?.reason).toBe("BackoffLimitExceeded");
+  });
+
+  test("that is suspended has no deadline; it begins anew with the next start", () => {
+    const job = new Runner({ activeDeadlineSeconds: 60 });
+    job.spec = { ...job.spec, suspend: true };
+    job.passes(61_000);
+    expect([job.active, job.state.end]).toEqual([[], undefined]);
+    job.spec = { ...job.spec, suspend: false };
+    job.step();
+    job.passes(59_999);
+    expect(job.active).toEqual(["1"]);
+    job.passes(1);
+    expect(job.state.end?.reason).toBe("DeadlineExceeded");
   });
 
   test("fails at its deadline, which begins anew after a reboot", () => {
@@ -183,10 +212,13 @@ describe("a Job", () => {
     };
     const job = new Runner({ podFailurePolicy });
     job.ends("0", "Failed", 42);
-    expect([job.state.failed, job.active]).toEqual([0, ["1"]]);
+    // It does not count, and is no reason to hurry either.
+    expect([job.state.failed, job.active]).toEqual([0, []]);
+    job.passes(10_000);
+    expect(job.active).toEqual(["1"]);
     job.ends("1", "Failed", 1);
     expect([job.state.failed, job.state.end]).toEqual([1, undefined]);
-    job.passes(10_000);
+    job.passes(20_000);
     job.ends("2", "Failed", 3);
     expect(job.state.end?.reason).toBe("PodFailurePolicy");
   });

@@ -1,0 +1,3 @@
+// `login.html` is embedded as text.
+declare const text: string;
+export default text;

@@ -45,6 +45,8 @@ const ON_OTHER_CONTAINERDS = [
   "restart-policy",
   "stats",
 ];
+/** So many files on real parts that failed beside others run once more, alone; where more failed, it is not the machine. */
+const MAX_SECOND_RUNS = 3;
 const bun = process.execPath;
 const reports = mkdtempSync(join(tmpdir(), "agent-reports-"));
 const skips = join(reports, "skips");
@@ -52,6 +54,8 @@ const skips = join(reports, "skips");
 let reported = 0;
 /** What failed, as it was said. */
 const failed: string[] = [];
+/** The same of files that passed in their second run. */
+const flaky: string[] = [];
 
 /** How long each part took, and how much of the machine was left: a failure on a slow machine tells so. */
 const spent: string[] = [];
@@ -88,7 +92,7 @@ async function inProcess(paths: readonly string[]): Promise<TestCounts> {
   if (found.length === 0) return NO_TESTS;
   const name = `in-process-${IN_PROCESS.indexOf(paths)}`;
   const run = (command: readonly string[]): Promise<number> =>
-    told(command, { title: name, env: {} });
+    told(command, { title: name, env: {}, failed });
   return suite(name, ["--randomize", IN_PROCESS_TIMEOUT, ...found], run);
 }
 
@@ -98,22 +102,52 @@ interface RealFile {
   readonly containerd?: { readonly name: string; readonly directory: string };
 }
 
-/** Each file in a process of its own, a few at once: they mostly wait, and what one says stays together. */
-async function sideBySide(files: readonly RealFile[]): Promise<TestCounts> {
+/** One run of a file in a process of its own. */
+interface Outcome extends RealFile {
+  readonly counts: TestCounts;
+  /** What failed, as it was said. */
+  readonly failed: readonly string[];
+}
+
+/** A few at once: they mostly wait, and what one says stays together. */
+async function sideBySide(files: readonly RealFile[]): Promise<readonly Outcome[]> {
   const waiting = [...files].toSorted((a, b) => rank(a.file) - rank(b.file));
-  const all: TestCounts[] = [];
+  const all: Outcome[] = [];
   const lane = async (): Promise<void> => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      const { file, containerd } = one;
-      const name = `${basename(file)}${containerd === undefined ? "" : ` on ${containerd.name}`}`;
-      const path = `${containerd === undefined ? "" : `${containerd.directory}:`}${process.env["PATH"] ?? ""}`;
-      const run = (command: readonly string[]): Promise<number> =>
-        told(command, { title: name, env: { PATH: path } });
-      all.push(await suite(name, ["--timeout=180000", file], run));
-    }
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
+      all.push(await runFile(one));
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  return all.reduce(addCounts, NO_TESTS);
+  return all;
+}
+
+async function runFile(one: RealFile): Promise<Outcome> {
+  const { file, containerd } = one;
+  const title = titleOf(one);
+  const path = `${containerd === undefined ? "" : `${containerd.directory}:`}${process.env["PATH"] ?? ""}`;
+  const said: string[] = [];
+  const run = (command: readonly string[]): Promise<number> =>
+    told(command, { title, env: { PATH: path }, failed: said });
+  const counts = await suite(title, ["--timeout=180000", file], run);
+  return { ...one, counts, failed: said };
+}
+
+function titleOf({ file, containerd }: RealFile): string {
+  return `${basename(file)}${containerd === undefined ? "" : ` on ${containerd.name}`}`;
+}
+
+/** With a second run, alone, of what failed: a machine that was too slow for several at once is no fault, but it is said. */
+async function withSecondRuns(outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
+  const bad = outcomes.filter(({ counts }) => counts.failed > 0);
+  if (bad.length > MAX_SECOND_RUNS) return outcomes;
+  const again = new Map<Outcome, Outcome>();
+  for (const first of bad) {
+    const second = await runFile(first);
+    again.set(first, second);
+    if (second.counts.failed > 0) continue;
+    flaky.push(`${titleOf(first)} failed beside others and passed alone:`, ...first.failed);
+  }
+  return outcomes.map((outcome) => again.get(outcome) ?? outcome);
 }
 
 /** The longest begin first. */
@@ -133,16 +167,21 @@ async function aloud(command: readonly string[]): Promise<number> {
     }
   };
   await Promise.all([pass(child.stdout), pass(child.stderr)]);
-  return keepFailures(await child.exited, Buffer.concat(said).toString());
+  return keepFailures(await child.exited, Buffer.concat(said).toString(), failed);
 }
 
 interface Telling {
   readonly title: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Takes what failed. */
+  readonly failed: string[];
 }
 
 /** Says everything when it has ended. */
-async function told(command: readonly string[], { title, env }: Telling): Promise<number> {
+async function told(
+  command: readonly string[],
+  { title, env, failed: kept }: Telling,
+): Promise<number> {
   const path = join(reports, `${reported}.log`);
   reported += 1;
   const log = openSync(path, "a");
@@ -152,14 +191,14 @@ async function told(command: readonly string[], { title, env }: Telling): Promis
   if (title.includes(" on ")) process.stdout.write(`\n${title}:\n`);
   process.stdout.write(said);
   rmSync(path);
-  return keepFailures(code, said.toString());
+  return keepFailures(code, said.toString(), kept);
 }
 
 /** The exit code. A command that failed without a failed test is kept by its last words. */
-function keepFailures(code: number, said: string): number {
+function keepFailures(code: number, said: string, kept: string[]): number {
   const found = failures(said);
-  failed.push(...found);
-  if (code !== 0 && found.length === 0) failed.push(said.split("\n").slice(-MAX_LINES).join("\n"));
+  kept.push(...found);
+  if (code !== 0 && found.length === 0) kept.push(said.split("\n").slice(-MAX_LINES).join("\n"));
   return code;
 }
 
@@ -198,8 +237,13 @@ async function everything(): Promise<TestCounts> {
   const others = OTHER_CONTAINERDS.flatMap((name) => onOther(name, real));
   const isAlone = ({ file }: RealFile): boolean => ALONE.includes(basename(file, ".test.ts"));
   const all: readonly RealFile[] = [...real.map((file) => ({ file })), ...others];
-  counts = addCounts(counts, await sideBySide(all.filter(isAlone)));
-  counts = addCounts(counts, await sideBySide(all.filter((one) => !isAlone(one))));
+  const first = [
+    ...(await sideBySide(all.filter(isAlone))),
+    ...(await sideBySide(all.filter((one) => !isAlone(one)))),
+  ];
+  const outcomes = await withSecondRuns(first);
+  failed.push(...outcomes.flatMap((outcome) => outcome.failed));
+  counts = outcomes.map((outcome) => outcome.counts).reduce(addCounts, counts);
   spent.push(`on the real parts: ${spentSince(began)}`);
   return counts;
 }
@@ -226,6 +270,7 @@ if (existsSync(skips))
   for (const reason of new Set(readFileSync(skips, "utf8").trim().split("\n"))) console.log(reason);
 rmSync(reports, { recursive: true, force: true });
 if (failed.length > 0) console.log(`\nWhat failed, once more:\n\n${failed.join("\n\n")}\n`);
+if (flaky.length > 0) console.log(`\nFlaky:\n\n${flaky.join("\n\n")}\n`);
 if (spent.length > 0) console.log(`${spent.join("\n")}\n`);
 console.log(summary(counts));
 process.exit(counts.failed > 0 || counts.passed + counts.skipped === 0 ? 1 : 0);

@@ -21,6 +21,7 @@ import {
   type ProbeResult,
 } from "./probe-result.ts";
 import type { Container } from "../api/v1/container.ts";
+import { expandWords } from "../runtime/cri-config/expansion.ts";
 
 /**
  * Runs a command in a container. A rejection with `Timeout`, or with `DeadlineExceeded` soon after the command's timeout,
@@ -65,7 +66,7 @@ async function runOnce(context: ProbeContext, run: ProbeRun): Promise<ProbeResul
   const { handler } = run.probe;
   switch (handler.type) {
     case "exec":
-      return runExec(context, run, handler.command);
+      return runExec(context, run, expandWords(handler.command, plainValues(run), "command"));
     case "httpGet":
       return runHttp(context, run, handler);
     case "tcpSocket": {
@@ -102,6 +103,11 @@ async function runExec(
     if (reason === "ResourceExhausted") return TOO_MUCH_OUTPUT;
     return { type: "Error", message: messageOf(thrown) };
   }
+}
+
+/** As the manifest has them; a value that comes from elsewhere counts as empty. kubelet: ExpandContainerCommandOnlyStatic */
+function plainValues({ container: { env } }: ProbeRun): ReadonlyMap<string, string> {
+  return new Map(env.map((one) => [one.name, "value" in one ? one.value : ""]));
 }
 
 /** Its exit code is not read either. */

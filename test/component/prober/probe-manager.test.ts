@@ -397,6 +397,26 @@ describe("an exec probe", () => {
     expect(world.said("a-0")).toBe("liveness=Success");
   });
 
+  test("has $(NAME) of variables with a plain value replaced", async () => {
+    const asked: (readonly string[])[] = [];
+    const world = await ProbeWorld.make({
+      exec: (_id, command) => {
+        asked.push(command);
+        return Promise.resolve({ exitCode: 0, output: "" });
+      },
+    });
+    const command = ["nc", "$(HOST)", "$$(HOST)", "$(OTHER)", "<$(KEY)>"];
+    const key = {
+      name: "KEY",
+      valueFrom: { type: "fieldRef", fieldPath: "metadata.name" },
+    } as const;
+    const env = [{ name: "HOST", value: "127.0.0.1" }, key] as const;
+    const readiness = { handler: { type: "exec", command } } as const;
+    world.see(aProbedPod({ readiness }, { env }), [running()]);
+    await world.clock.advance(1000);
+    expect(asked).toEqual([["nc", "127.0.0.1", "$(HOST)", "$(OTHER)", "<>"]]);
+  });
+
   test("fails with what the command said, cut to 10 KiB", async () => {
     const output = "x".repeat(20_000);
     const world = await ProbeWorld.make({ exec: () => Promise.resolve({ exitCode: 1, output }) });

@@ -12,10 +12,15 @@ import { spentSince, timesNow } from "./spent-time.ts";
 import { sweepLeftovers } from "./temp-directory.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-/** Side by side, a process each: together they take about as long as the longer one. */
+/** Takes as long as all else of its folder. */
+const SIMULATION = "test/agent/simulation.test.ts";
+const REST_OF_AGENT = [...new Bun.Glob("test/agent/*.test.ts").scanSync(ROOT)]
+  .filter((file) => file !== SIMULATION)
+  .toSorted();
+/** Side by side, a process each; both take about as long. */
 const IN_PROCESS: readonly (readonly string[])[] = [
-  ["test/agent"],
-  ["test/architecture.test.ts", "test/harness", "test/release", "test/unit", "test/component"],
+  [SIMULATION, "test/component", "test/harness", "test/release"],
+  ["test/architecture.test.ts", ...REST_OF_AGENT, "test/unit"],
 ];
 /** Chromium gives up what it loads whenever a network interface of the machine comes or goes, as those of pods do. */
 const ALONE = ["page"];

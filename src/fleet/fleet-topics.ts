@@ -26,6 +26,11 @@ export function nodeFilters(
   return nodes.flatMap((node) => leaves.map((leaf) => topicFor({ type: TYPES[leaf], root, node })));
 }
 
+/** Matches more than one topic. */
+export function isWildcard(filter: string): boolean {
+  return /[+#]/.test(filter);
+}
+
 /** The filters in SUBSCRIBE packets. */
 export function inPackets(filters: readonly string[]): readonly (readonly string[])[] {
   const unique = [...new Set(filters)];

@@ -15,6 +15,13 @@ export interface KnownNode {
 const WILDCARD_NOTICE =
   "no nodes are named, so the broker is asked for all there are; where it keeps that from us, name them in fleet.yaml or with --nodes\n";
 
+/** Of one wildcard some brokers send only so many retained messages, and drop the others. */
+const MAY_BE_MORE = 500;
+
+function manyNotice(count: number): string {
+  return `${count} nodes answered; a broker whose queue or line is short may have left out others: name the nodes in fleet.yaml to see each of them\n`;
+}
+
 /** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which. */
 export async function subscribeNodes(
   { session, root, file }: Fleet,
@@ -25,7 +32,13 @@ export async function subscribeNodes(
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
   if (leaves.every((leaf) => leaf === "event")) await session.subscribeLive(filters);
-  else await session.subscribe(filters);
+  else await session.read(filters);
+  if (file.nodes !== undefined || session.latest.size < MAY_BE_MORE) return;
+  const names = nodesOf(root, session.latest.keys());
+  await session.read(
+    nodeFilters(root, names, leaves).filter((topic) => !session.latest.has(topic)),
+  );
+  terminal.err(manyNotice(names.length));
 }
 
 /** Sorted by name; includes nodes of the file that have reported nothing. */

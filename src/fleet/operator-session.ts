@@ -2,11 +2,12 @@
 
 import { CliError } from "../cli/exit-codes.ts";
 import type { Clock } from "../lib/clock.ts";
+import { Limiter } from "../lib/concurrency-limit.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { ConnectOptions, MqttLink, MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import { withProtocolFallback } from "../mqtt/protocol-fallback.ts";
 import { allowed, excess } from "../upstream/connack-limits.ts";
-import { inPackets } from "./fleet-topics.ts";
+import { inPackets, isWildcard } from "./fleet-topics.ts";
 
 export interface OperatorOptions {
   readonly link: MqttLink;
@@ -24,6 +25,8 @@ const LONGEST_MS = 10_000;
 const ANSWER_MS = 30_000;
 const GOODBYE_MS = 2_000;
 const REFUSED = 0x80;
+/** SUBSCRIBE packets without an answer. */
+const PACKETS_AT_ONCE = 16;
 
 export class OperatorSession implements AsyncDisposable {
   readonly #clock: Clock;
@@ -60,6 +63,24 @@ export class OperatorSession implements AsyncDisposable {
     refuse(await this.subscribeWhatMay(filters));
   }
 
+  /** The same for the topics of many nodes, with QoS 0: a broker keeps what it sends with QoS 1 in a queue, and drops without
+   * a word what has no room there (mosquitto: 1,000 messages). What it sends with QoS 0 waits in the connection. */
+  async read(filters: readonly string[]): Promise<void> {
+    const seen = new Set<string>();
+    using _ = this.listen(({ topic }) => void seen.add(topic));
+    // One after the other: a SUBACK comes behind the retained messages, so each wildcard finds the connection empty.
+    const wildcards = filters.filter(isWildcard).map((filter) => [filter]);
+    const exact = inPackets(filters.filter((filter) => !isWildcard(filter)));
+    const packets = new Limiter(PACKETS_AT_ONCE);
+    const denied: string[] = [];
+    const ask = async (packet: readonly string[]): Promise<void> =>
+      void denied.push(...(await this.#ask(packet, 0)));
+    for (const packet of wildcards) await ask(packet);
+    await Promise.all(exact.map((packet) => packets.run(() => ask(packet))));
+    refuse(denied);
+    await this.#settled(seen, filters);
+  }
+
   /** The same for topics on which nothing is retained: there is nothing to wait for. */
   async subscribeLive(filters: readonly string[]): Promise<void> {
     refuse(await this.#subscribe(filters));
@@ -78,11 +99,13 @@ export class OperatorSession implements AsyncDisposable {
   /** The filters that the broker refuses. */
   async #subscribe(filters: readonly string[]): Promise<readonly string[]> {
     const denied: string[] = [];
-    for (const packet of inPackets(filters)) {
-      const codes = await this.#inTime(this.#session.subscribe(packet), "a subscription");
-      denied.push(...packet.filter((_, index) => (codes[index] ?? REFUSED) >= REFUSED));
-    }
+    for (const packet of inPackets(filters)) denied.push(...(await this.#ask(packet, 1)));
     return denied;
+  }
+
+  async #ask(packet: readonly string[], qos: 0 | 1): Promise<readonly string[]> {
+    const codes = await this.#inTime(this.#session.subscribe(packet, qos), "a subscription");
+    return packet.filter((_, index) => (codes[index] ?? REFUSED) >= REFUSED);
   }
 
   /** Throws CliError when the broker refuses it. */
@@ -156,7 +179,7 @@ export class OperatorSession implements AsyncDisposable {
   async #settled(seen: ReadonlySet<string>, granted: readonly string[]): Promise<void> {
     const from = this.#clock.monotonic();
     const passed = (): number => this.#clock.monotonic() - from;
-    const exact = granted.filter((filter) => !/[+#]/.test(filter));
+    const exact = granted.filter((filter) => !isWildcard(filter));
     const haveExact = (): boolean => exact.every((topic) => seen.has(topic));
     const isAll = (): true | undefined =>
       exact.length === granted.length && haveExact() ? true : undefined;

@@ -69,8 +69,8 @@ export interface SessionEnd {
 
 export interface MqttSession {
   readonly ack: ConnectAck;
-  /** Granted QoS or failure code (≥ 0x80) per filter, in order. Rejects when the session ends first. */
-  subscribe(filters: readonly string[]): Promise<readonly number[]>;
+  /** Granted QoS or failure code (≥ 0x80) per filter, in order. `qos`: 1 by default. Rejects when the session ends first. */
+  subscribe(filters: readonly string[], qos?: 0 | 1): Promise<readonly number[]>;
   /** Resolves with any answer of the broker. Rejects when the session ends first. */
   unsubscribe(filters: readonly string[]): Promise<void>;
   /** Resolves with the PUBACK's reason code (0 = success; QoS 0: at once). Rejects when the session ends first. */

@@ -50,11 +50,11 @@ export class MqttjsSession implements MqttSession {
     });
   }
 
-  subscribe(filters: readonly string[]): Promise<readonly number[]> {
+  subscribe(filters: readonly string[], qos: 0 | 1 = 1): Promise<readonly number[]> {
     // Retain as published: a live message keeps its retain flag (a retained command is ignored).
     const rap = this.ack.protocolVersion === 5 ? { rap: true } : {};
     return this.#untilEnd((settle) => {
-      this.#client.subscribe([...filters], { qos: 1, ...rap }, (error, _subscriptions, suback) => {
+      this.#client.subscribe([...filters], { qos, ...rap }, (error, _subscriptions, suback) => {
         const granted = suback?.granted.map(Number);
         if (granted?.length === filters.length) settle({ value: granted });
         else settle({ error: error ?? new Error("SUBACK without one code per filter") });

@@ -49,5 +49,8 @@ export async function runsOnce(device: Device, versions: readonly string[]): Pro
     timeout: SETTLE_TIMEOUT,
     interval: 3_000,
     explain: () => `runs: ${last.join(" ")}`,
+  }).catch(async (thrown: unknown) => {
+    console.log(await device.journal(200));
+    throw thrown;
   });
 }

@@ -1,5 +1,8 @@
 // Performs: `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
 
+import type { CriClient } from "../cri/cri-client.ts";
+import { CNI_STATE, removeTornFiles } from "../host/power-cut/cni-leftovers.ts";
+import { fileSystemSync } from "../host/power-cut/sync-file-system.ts";
 import { writeSync } from "node:fs";
 import type { AgentConfig, ConfigFields } from "../config/config.ts";
 import { configWith, settingsError } from "../config/remote-settings.ts";
@@ -51,7 +54,7 @@ import { certificateExpiries } from "../mqtt/parse-certificates.ts";
 import type { RemoteSettings } from "../protocol/remote-settings.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import { LocalServer } from "../server/local-server.ts";
-import { RunMarker } from "../store/run-marker.ts";
+import { RunMarker, type LastStop } from "../store/run-marker.ts";
 import { noticesOf, provisioningConditions, type ProvisionReport } from "../provision/report.ts";
 import { preparedMark } from "../provision/prepare-image.ts";
 import { Store } from "../store/store.ts";
@@ -105,6 +108,20 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   }
 }
 
+/** Before anything makes a sandbox. */
+function removeTornNetworks(lastStop: LastStop, log: Logger): void {
+  if (lastStop !== "PowerCut") return;
+  const removed = removeTornFiles();
+  if (removed.length > 0)
+    log.warn("removed what a power cut had left torn of the network of pods", { removed });
+}
+
+/** Where the runtime unpacks images, and where CNI keeps its state. */
+async function imagePlaces(cri: Pick<CriClient, "imageFsInfo">): Promise<readonly string[]> {
+  const { imageFilesystems } = await cri.imageFsInfo();
+  return [...imageFilesystems.map(({ fsId }) => fsId?.mountpoint ?? ""), CNI_STATE];
+}
+
 interface Surroundings {
   readonly clock: Clock;
   readonly log: Logger;
@@ -122,6 +139,7 @@ async function live(
   const marker = new RunMarker({ stateDir: config.stateDir, files, bootId: bootId() });
   if (marker.trouble !== undefined)
     log.warn("the next start cannot know how this one ended", { error: marker.trouble });
+  removeTornNetworks(marker.lastStop, log);
   using store = openStore(config, files, log);
   store.database.countWith((bytes) => count("database", bytes));
   const time: ClockAtStartOptions = {
@@ -147,6 +165,7 @@ async function live(
       await importPauseImage(image, { cri, channel, clock, architecture, ...own });
       log.info("imported the pause image", { image });
     },
+    syncImages: fileSystemSync({ clock, log, directories: async () => imagePlaces(cri) }),
   });
   const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
   const machine = { ...readMachineFacts(), storageBytes };

@@ -9,6 +9,7 @@ import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "..
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { CallOptions, GrpcChannel } from "../cri/grpc-connection.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
+import { syncedImages, type SyncImages } from "./synced-images.ts";
 import { sandboxImageClient, type ImportPause } from "./sandbox-image-client.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";
@@ -21,13 +22,16 @@ interface StrayTaskClientOptions extends GrpcCriClientOptions {
   readonly channel: GrpcChannel;
   /** Absent = a sandbox whose image is missing fails. */
   readonly importPause?: ImportPause;
+  /** Absent = images are on the disk when the kernel likes. */
+  readonly syncImages?: SyncImages;
 }
 
 /** Throws AgentError `InvalidEndpoint`. */
 export function strayTaskClient(options: StrayTaskClientOptions): GrpcCriClient {
-  const { channel, importPause } = options;
+  const { channel, importPause, syncImages } = options;
   const plain = grpcCriClient(options);
-  const cri = importPause === undefined ? plain : sandboxImageClient(plain, importPause);
+  const whole = syncImages === undefined ? plain : syncedImages(plain, syncImages);
+  const cri = importPause === undefined ? whole : sandboxImageClient(whole, importPause);
 
   /** Tries once more after the tasks of `containers` are deleted, if the removal was refused because of a task. */
   async function remove(

@@ -6,6 +6,7 @@ import { withoutUndefined } from "../lib/json.ts";
 import type { GroupMember } from "../protocol/groups.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
+import { localLabels } from "../source/admission/node-affinity.ts";
 import { MqttSource, type MqttSourceOptions } from "../source/document/mqtt-source.ts";
 import type { HttpSource } from "../source/http/http-source.ts";
 import { FileSource } from "../source/file/file-source.ts";
@@ -83,6 +84,11 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
     ...withoutUndefined({ fleet, onFleet }),
     groups: options.groups,
     documents: edges.store.documents,
+    meta: edges.store.meta,
+    ownLabels: localLabels(
+      { nodeName, architecture: edges.machine.architecture },
+      config.nodeLabels,
+    ),
     guard,
     onJudged: () => guard.judged(),
     node: nodeName,

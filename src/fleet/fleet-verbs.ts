@@ -9,6 +9,7 @@ import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
 import type { FleetParts } from "./open-broker.ts";
+import { rolloutVerb } from "./rollout/verbs.ts";
 import {
   BROKER_FLAGS,
   OUTPUT_FILE,
@@ -40,6 +41,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       ...offlineVerbs(parts),
       trustVerb(parts),
       ...documentVerbs(parts),
+      rolloutVerb(parts),
       getVerb(parts),
       statusVerb(parts),
       ...commandVerbs(parts),

@@ -53,9 +53,23 @@ export function knownNode(fleet: Fleet, name: string): KnownNode {
   const { state, report } = retainedOf(fleet, name);
   return {
     name,
-    state: state === undefined ? undefined : readState(state),
-    report: report === undefined ? undefined : readReport(report),
+    state: state === undefined ? undefined : remembered(STATES, state, readState),
+    report: report === undefined ? undefined : remembered(REPORTS, report, readReport),
   };
+}
+
+/** Each message of a fleet may have all nodes looked at: what was parsed is not parsed again. */
+const STATES = new WeakMap<Uint8Array, { readonly read: NodeState | undefined }>();
+const REPORTS = new WeakMap<Uint8Array, { readonly read: NodeReport | undefined }>();
+
+function remembered<T>(
+  memory: WeakMap<Uint8Array, { readonly read: T }>,
+  payload: Uint8Array,
+  read: (payload: Uint8Array) => T,
+): T {
+  const known = memory.get(payload) ?? { read: read(payload) };
+  memory.set(payload, known);
+  return known.read;
 }
 
 /** What the broker retains of a node, as it was published. */

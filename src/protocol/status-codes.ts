@@ -12,6 +12,7 @@ export const DOCUMENT_REFUSALS = {
   412: "A requirement is not met, or a field is not supported yet. Tried again when another document is accepted.",
   413: "The document is too large.",
   417: "The document is empty, or nothing in it runs on a node; if that is meant, it needs allowEmpty: true.",
+  423: "The document is staged, and no Rollout has released it for this node yet. Tried again with every Rollout.",
   500: "The document could not be stored. Tried again without intervention.",
   503: "The agent has ended twice while it worked on this document. Tried again without intervention, after a pause.",
   507: "The disk is full. Tried again without intervention.",

@@ -17,6 +17,14 @@ const DISK = "disk.raw";
 const BOOT_TIMEOUT = 600_000;
 const SCRIPT_SECONDS = 240;
 
+/** The device may appear after the first program of the boot runs. */
+const MOUNT_PAYLOAD = `mkdir -p /run/payload
+for try in 1 2 3 4 5 6 7 8 9 10; do
+  mount -t 9p -o ro,trans=virtio,version=9p2000.L payload /run/payload && exit 0
+  sleep 3
+done
+exit 1`;
+
 export interface GuestOptions {
   readonly image: BaseImage;
   readonly temp: TempDirectory;
@@ -110,10 +118,7 @@ export class Guest {
     const answer = await Promise.race([hello, this.#endOf(), Bun.sleep(BOOT_TIMEOUT)]);
     if (answer?.stdout !== "hello\n")
       throw new Error(`the guest did not boot\n${this.consoleTail()}`);
-    if (this.#options.payload !== undefined)
-      await this.sh(
-        "mkdir -p /run/payload; mount -t 9p -o ro,trans=virtio,version=9p2000.L payload /run/payload",
-      );
+    if (this.#options.payload !== undefined) await this.sh(MOUNT_PAYLOAD);
   }
 
   /** Runs a shell script as root, to its end. */

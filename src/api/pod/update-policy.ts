@@ -1,8 +1,7 @@
 // How a document wants its changes to be carried out: `policy`.
 
-import { refused } from "../decode/field-rules.ts";
 import { invalidAt } from "../decode/field-reader.ts";
-import { boolean, fieldOf, objectType, oneOf, unread, type Decoded } from "../schema/codec.ts";
+import { boolean, fieldOf, objectType, oneOf, type Decoded } from "../schema/codec.ts";
 import { emptyValue } from "../schema/read-value.ts";
 import { atLeast } from "../schema/values.ts";
 import type { Field, Type } from "../schema/type.ts";
@@ -72,14 +71,11 @@ export const UPDATE_POLICY = objectType("UpdatePolicy", {
       "Whether this generation waits for no maintenance window of the document, the pod or the node.",
     default: false,
   }),
-  staged: unread(
-    "boolean",
-    "Whether the update waits for a release.",
-    refused(
-      { code: "NotSupported", message: "true is not supported yet; leave it out or write false" },
-      false,
-    ),
-  ),
+  staged: boolean({
+    about:
+      "Whether the nodes of the group wait with this generation until a Rollout releases it for them. Only in the document of a group.",
+    default: false,
+  }),
 });
 
 export type UpdatePolicy = Decoded<typeof UPDATE_POLICY>;

@@ -19,6 +19,9 @@ export interface Step {
 /** Codes after which the node continues on its own. */
 const GOING_ON: readonly number[] = [202, 423];
 
+/** Of a refusal: a Rollout has to release the document first. */
+const STAGED = 423;
+
 export function followApply(
   published: Published,
   report: NodeReport | undefined,
@@ -30,6 +33,8 @@ export function followApply(
   // The superseded document is listed after the one that replaced it.
   const [ack] = acks;
   const refused = ack?.lastRejected;
+  if (refused?.digest === published.digest && refused.code === STAGED)
+    return { line: `Staged: ${refused.message}`, outcome: "Waiting" };
   if (refused?.digest === published.digest)
     return failed(`Rejected ${refused.code}: ${refused.message}`);
   if (ack !== undefined && isOvertaken(published, ack))

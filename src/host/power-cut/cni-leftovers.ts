@@ -7,9 +7,6 @@ import { join } from "node:path";
 
 /** Of libcni and of the plugin host-local; every runtime uses it. */
 export const CNI_STATE = "/var/lib/cni";
-/** More than a result has. */
-const MAX_RESULT = 1024 * 1024;
-
 /** Paths of what was removed. Only for a time at which no sandbox is made. Never throws. */
 export function removeTornFiles(directory = CNI_STATE): readonly string[] {
   const results = filesOf(join(directory, "results")).filter((path) => !isJson(path));
@@ -34,9 +31,7 @@ function filesOf(directory: string): readonly string[] {
 /** What cannot be read is left alone. */
 function isJson(path: string): boolean {
   try {
-    const text = readFileSync(path, "utf8");
-    if (text.length > MAX_RESULT) return true;
-    return isParsed(text);
+    return isParsed(readFileSync(path, "utf8"));
   } catch {
     return true;
   }

@@ -6,77 +6,27 @@ import type {
   AcceptedDocument,
   DesiredDocument,
   DocumentState,
-  DocumentAddress,
 } from "../../protocol/desired-document.ts";
-import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import type { Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
 import { decodeAccepted } from "./decode-accepted.ts";
-import {
-  judgeDocument,
-  type JudgeContext,
-  type JudgeRules,
-  type Verdict,
-} from "./judge-document.ts";
+import type { DocumentRules, DocumentSourceOptions } from "./document-rules.ts";
+import { judgeDocument, type Verdict } from "./judge-document.ts";
 import { type DocumentRefusal, refusal, storageRefusal } from "./refusal.ts";
 import { RefusalMemory } from "../../trust/last-rejected.ts";
 import { supersededBy } from "./epoch-and-generation.ts";
-import type { Documents } from "../../store/document/documents.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../../lib/token-bucket.ts";
-import type { Logger } from "../../lib/logger.ts";
-import type { Trust } from "../../trust/trust.ts";
 import { digestOf } from "../../protocol/dsse.ts";
 import { documentHand, type Hand } from "../../store/start-guard/hand.ts";
 import { START_GUARD, UNGUARDED, type WorkGuard } from "../../store/start-guard/start-guard.ts";
 
-/** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
-export type DocumentStore = Pick<
-  Documents,
-  "get" | "accept" | "setObserved" | "forgetVersion" | "synced" | "remove"
->;
-
-/** What all documents of a node are judged by, and where they are kept. */
-export interface DocumentRules extends JudgeRules {
-  readonly documents: DocumentStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly trust: Pick<Trust, "look" | "verify">;
-  /** Whether the kernel reports the clock as synchronised. */
-  readonly clockTrusted: () => boolean;
-  /** Called with the `issuedAt` of a signed document, wall-clock milliseconds: the time is at least that. */
-  readonly onIssued: (at: number) => void;
-  /** Absent = no document waits. */
-  readonly guard?: WorkGuard;
-  /** A document was judged: the broker has been asked. Absent = not of interest. */
-  readonly onJudged?: () => void;
-  /** Whether this generation of a source was judged and has failed: it can no longer be superseded. */
-  readonly hasFailed: (source: SourceName, generation: number) => boolean;
-}
-
-/** What one document needs of the node that has it among others. */
-export interface DocumentHost {
-  /** Generations of all accepted documents of the node by name. */
-  generations(): JudgeContext["accepted"];
-  /** Called after every change. */
-  publish(snapshot: SourceSnapshot): void;
-  /** `state()` has changed. */
-  stateChanged(): void;
-  /** A document of `source` was accepted, and its snapshot and state were published. */
-  accepted(source: SourceName): void;
-}
-
-export interface DocumentSourceOptions {
-  readonly rules: DocumentRules;
-  readonly address: DocumentAddress;
-  readonly host: DocumentHost;
-}
-
 /** A document that could not be written is retried without another message from the broker. */
 const STORE_RETRY: BackoffPolicy = { initial: 30_000, max: 600_000, resetAfter: 3_600_000 };
 const UNMET = 412;
+const STAGED = 423;
 /** Judging takes up to 150 ms and accepting writes to the disk; of a flood of messages the newest counts. */
 const JUDGE_RATE: TokenBucketPolicy = { burst: 10, perSecond: 1 };
 const NEXT_TURN_MS = 1_000;
@@ -96,6 +46,8 @@ export class DocumentSource implements Disposable {
   #notices: readonly Rejection[] = [];
   /** Why the newest message was refused, while it is the newest. */
   #refused: readonly Rejection[] = [];
+  /** Why the newest Rollout of the group was refused. */
+  #rolloutRefused: readonly Rejection[] = [];
   /** The newest message, if it was refused: with other keys or other documents it may count. */
   #refusedMessage:
     { readonly payload: Uint8Array; readonly code: DocumentRefusal["code"] } | undefined;
@@ -222,9 +174,20 @@ export class DocumentSource implements Disposable {
     this.#take(message.payload);
   }
 
-  /** Another document was accepted: judges a message again that was refused because it requires one. */
+  /** Another document was accepted: judges a message again that was refused because it requires one, or for the labels that
+   * the node had. */
   judgeUnmetAgain(): void {
-    if (this.#refusedMessage?.code === UNMET) this.judgeAgain();
+    const { code } = this.#refusedMessage ?? {};
+    if (code === UNMET || code === STAGED) this.judgeAgain();
+  }
+
+  /** A Rollout of the group has arrived, with what is wrong with it: judges a staged document again that waits for one. */
+  rolloutArrived(rejections: readonly Rejection[]): void {
+    if (JSON.stringify(rejections) !== JSON.stringify(this.#rolloutRefused)) {
+      this.#rolloutRefused = rejections;
+      this.publish();
+    }
+    if (this.#refusedMessage?.code === STAGED) this.judgeAgain();
   }
 
   /** Remembers that this generation has converged, for the acknowledgement after a restart. */
@@ -268,7 +231,7 @@ export class DocumentSource implements Disposable {
       pods: document?.pods ?? [],
       objects: document?.objects ?? [],
       ...withoutUndefined({ runs: document?.runs, services: document?.services }),
-      rejected: [...this.#notices, ...this.#refused],
+      rejected: [...this.#notices, ...this.#refused, ...this.#rolloutRefused],
       ...(this.#ready && document !== undefined ? { document } : {}),
     });
   }
@@ -332,6 +295,7 @@ export class DocumentSource implements Disposable {
         clockTrusted: clockTrusted(),
         accepted: this.#options.host.generations(),
         trust: { keyring: trust.look(), verify: trust.verify },
+        ...withoutUndefined({ staged: this.#options.host.staged(this.source) }),
       },
     });
   }
@@ -374,7 +338,8 @@ export class DocumentSource implements Disposable {
   ): void {
     const { code, digest, generation, message, rejections } = refused;
     const facts = { source: this.source, code, digest, generation, reason: message };
-    this.#refusalLog.warn("refused a desired document", facts);
+    if (code === STAGED) this.#rules.log.info("a staged document waits", facts);
+    else this.#refusalLog.warn("refused a desired document", facts);
     const isNew = this.#refusals.note({
       code,
       digest,

@@ -41,6 +41,7 @@ import { reportedSource } from "../../protocol/wire-text.ts";
 import { documentOf, judgeTarget } from "./target.ts";
 import { unmetRequirements, type NodeFacts } from "./requires.ts";
 import { judgeAge, expiredOnArrival } from "./issued-and-expires.ts";
+import { waitsFor, type StagedFacts } from "./staged.ts";
 
 /** What judging depends on, whatever the message and the moment. */
 export interface JudgeRules {
@@ -58,6 +59,8 @@ export interface JudgeContext extends JudgeRules {
   /** Generations of the node's accepted documents by name: `node`, `group/<g>`. */
   readonly accepted: Readonly<Record<string, number>>;
   readonly trust: Trusted;
+  /** Of the group whose document it is; absent = it is no group's. */
+  readonly staged?: StagedFacts;
 }
 
 export interface Arrival {
@@ -170,6 +173,8 @@ function judgeEnvelope(
   });
   const wrong = judgeLeft(envelope, resources) ?? judgeResources(resources, arrival);
   if (wrong !== undefined) return refuse(wrong, generation);
+  const waits = judgeStaged(envelope, arrival);
+  if (waits !== undefined) return refuse(waits, generation);
   return accept(arrival, { envelope, resources, opened });
 }
 
@@ -248,6 +253,23 @@ function judgeResources(
   );
   return forbidden.length > 0 ? refusalFor(403, forbidden) : undefined;
 }
+
+/** A node that has nothing of the group takes the newest: it may be new, or rebuilt. */
+function judgeStaged(
+  envelope: Envelope,
+  { stored, context: { staged } }: Arrival,
+): DocumentRefusal | undefined {
+  if (!envelope.policy.staged) return undefined;
+  if (staged === undefined) return STAGED_NODE;
+  if (stored === undefined || stored.lost !== undefined) return undefined;
+  const why = waitsFor(envelope, staged);
+  return why === undefined ? undefined : refusal(423, why);
+}
+
+const STAGED_NODE = refusal(
+  412,
+  "policy.staged is for the document of a group, this is a node's own; leave it out",
+);
 
 function accept(
   { address, stored, context }: Arrival,

@@ -11,7 +11,9 @@ import {
 import { parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { JudgeContext } from "./judge-document.ts";
-import { DocumentSource, type DocumentHost, type DocumentRules } from "./document-source.ts";
+import type { DocumentHost, DocumentRules } from "./document-rules.ts";
+import { DocumentSource } from "./document-source.ts";
+import { RolloutOrders, type RolloutOrdersOptions } from "./rollout-orders.ts";
 import { membership, type Membership, tooMany } from "./group-membership.ts";
 import type { Trust } from "../../trust/trust.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
@@ -24,6 +26,10 @@ export interface MqttSourceOptions extends DocumentRules {
   /** `mqtt.groups` in force at the start; absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly trust: Pick<Trust, "look" | "receive" | "verify">;
+  /** The node's own labels, which no document replaces; absent = none. */
+  readonly ownLabels?: Readonly<Record<string, string>>;
+  /** Where the times at which Rollouts were issued are kept. */
+  readonly meta: RolloutOrdersOptions["meta"];
   /** Receives a snapshot of each source at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
   /** Receives the node's labels and groups at the start and after every document of the node. */
@@ -43,6 +49,7 @@ export class MqttSource implements Disposable {
   #configured: readonly GroupMember[];
   /** By the name of the group, in the order in which they count. */
   #groups: ReadonlyMap<string, DocumentSource> = new Map();
+  readonly #orders: RolloutOrders;
   #membership: Membership = { members: [], surplus: [] };
   /** Groups that the node has left: the broker may still have a subscription. */
   readonly #left = new Set<string>();
@@ -52,9 +59,11 @@ export class MqttSource implements Disposable {
     const { node, topicRoot: root } = options;
     this.#options = options;
     this.#configured = options.groups ?? [];
+    this.#orders = new RolloutOrders(options);
     this.#nodeTopic = topicFor({ type: "NodeDesired", root, node });
     this.#host = {
       generations: () => this.#generations(),
+      staged: (source) => this.#stagedFacts(source),
       publish: (snapshot) =>
         snapshot.source === NODE ? this.#publishNode(snapshot) : options.emit(snapshot),
       stateChanged: () => this.#publishStates(),
@@ -80,6 +89,21 @@ export class MqttSource implements Disposable {
     if (parsed?.type === "Trust") this.#options.trust.receive(payload);
     else if (topic === this.#nodeTopic) this.#node.receive(payload);
     else if (parsed?.type === "GroupDesired") this.#groups.get(parsed.group)?.receive(payload);
+    else if (parsed?.type === "GroupRollout") this.#receiveRollout(parsed.group, topic, payload);
+  }
+
+  #receiveRollout(group: string, topic: string, payload: Uint8Array): void {
+    const source = this.#groups.get(group);
+    if (source === undefined) return;
+    source.rolloutArrived(this.#orders.receive({ group, topic, payload }));
+  }
+
+  #stagedFacts(source: SourceName): JudgeContext["staged"] {
+    const group = groupOf({ source });
+    if (group === undefined) return undefined;
+    const { node, sha256, ownLabels } = this.#options;
+    const labels = { ...this.fleet().labels, ...ownLabels };
+    return { node, sha256, labels, order: this.#orders.of(group) };
   }
 
   /** Trust was reset: documents of any version follow. Throws what the checkpoint throws. */
@@ -90,7 +114,12 @@ export class MqttSource implements Disposable {
   /** Other keys are in force: judges refused messages again, because the broker does not send them twice. */
   judgeAgain(): void {
     this.#node.judgeAgain();
-    for (const source of this.#groups.values()) source.judgeAgain();
+    const rollouts = this.#orders.judgeAgain();
+    for (const [group, source] of this.#groups) {
+      const rejections = rollouts.get(group);
+      if (rejections !== undefined) source.rolloutArrived(rejections);
+      source.judgeAgain();
+    }
   }
 
   /** Remembers that this generation has converged, for the acknowledgement after a restart. */
@@ -224,6 +253,7 @@ export class MqttSource implements Disposable {
     const { documents, emit, log } = this.#options;
     const source = groupSource(group);
     this.#left.add(group);
+    this.#orders.forget(group);
     emit({ source, ready: true, pods: [], objects: [], rejected: [] });
     try {
       if (documents.get(source) === undefined) return;

@@ -13,6 +13,8 @@ import "../../../src/fleet/send-command.ts";
 import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";
+import "../../../src/fleet/rollout/rollout.ts";
+import "../../../src/fleet/rollout/rollout-status.ts";
 import "../../../src/fleet/trust/publish-bundle.ts";
 import type { MqttMessage } from "../../../src/mqtt/mqtt-link.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -44,7 +46,7 @@ export class FleetStage implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), "agent-fleet-"));
   /** What was printed on standard output, and when: ms since the stage was made. */
   readonly printed: { readonly at: number; readonly text: string }[] = [];
-  readonly interrupt = new AbortController();
+  interrupt = new AbortController();
   input = "";
   isInteractive = false;
   #dice = 0;

@@ -12,7 +12,7 @@ import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ROOMY } from "../../fakes/a-node.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
-import type { DocumentStore } from "../../../src/source/document/document-source.ts";
+import type { DocumentStore } from "../../../src/source/document/document-rules.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
@@ -51,6 +51,7 @@ export class GroupNode implements Disposable {
       groups: groups.map((one) => (typeof one === "string" ? { name: one, priority: 0 } : one)),
       facts: { agentVersion: "1.0.0", arch: "arm64", features: new Set() },
       ...withoutKeys,
+      meta: this.store.meta,
       ...(trust === undefined ? {} : { trust }),
       clockTrusted: () => true,
       emit: (snapshot) => this.snapshots.push(snapshot),
@@ -78,6 +79,12 @@ export class GroupNode implements Disposable {
 
   send(to: string, message: string): void {
     this.source.receive(`agent/v1/${to}/desired`, bytes(message));
+  }
+
+  /** A Rollout of a group. */
+  rollout(group: string, fields: object): void {
+    const order = { apiVersion: "agent/v1", kind: "Rollout", group, salt: "s", ...fields };
+    this.source.receive(`agent/v1/group/${group}/rollout`, bytes(JSON.stringify(order)));
   }
 
   /** The newest word of a source. */

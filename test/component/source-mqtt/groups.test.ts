@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DocumentStore } from "../../../src/source/document/document-source.ts";
+import type { DocumentStore } from "../../../src/source/document/document-rules.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aWrittenPod, written } from "../../unit/source/desired-arrival.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";

@@ -9,7 +9,7 @@ import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
-import type { DocumentStore } from "../../../src/source/document/document-source.ts";
+import type { DocumentStore } from "../../../src/source/document/document-rules.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";

@@ -74,6 +74,7 @@ class Node {
     this.trust.onKeysChanged(() => this.source.judgeAgain());
     this.source = new MqttSource({
       documents: store.documents,
+      meta: store.meta,
       clock,
       log,
       sha256,

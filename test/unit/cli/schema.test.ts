@@ -55,7 +55,6 @@ describe("a DesiredState", () => {
     "target.nodes": { target: { nodes: ["a"] } },
     "requires.kernel": { requires: { kernel: ">=6" } },
     "policy.onFailure": { policy: { onFailure: "panic" } },
-    "policy.staged": { policy: { staged: true } },
     "agent.version": { agent: {} },
     "config.maxPods": { config: { maxPods: 3 } },
     "config.mqtt.keyFile": { config: { mqtt: { keyFile: "/etc/key.pem" } } },

@@ -293,6 +293,11 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/source/document/judge-document.test.ts"],
   },
   {
+    input: "a Rollout of a group",
+    bounds: { "16 KiB": "protocol/rollout-order.ts MAX_ROLLOUT_BYTES" },
+    tests: ["component/source-mqtt/staged.test.ts"],
+  },
+  {
     input: "signatures of one envelope",
     bounds: { "16": "protocol/dsse.ts MAX_SIGNATURES" },
     tests: ["unit/trust/verify-signature.test.ts"],

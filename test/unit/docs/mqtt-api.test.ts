@@ -167,6 +167,7 @@ test("Answers: every code of a refusal is in the table, and no other", () => {
     412: 1,
     413: 1,
     417: 1,
+    423: 1,
     500: 1,
     503: 1,
     507: 1,

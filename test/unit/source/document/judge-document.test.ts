@@ -303,10 +303,10 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     412,
     "requires.documents.group/kiosks: generation 3 is asked for, this node has generation 2",
   ],
-  "refuses a staged rollout": [
+  "refuses a staged document of the node's own": [
     { payload: written({ policy: { staged: true } }) },
     412,
-    "policy.staged: true is not supported yet; leave it out or write false",
+    "policy.staged is for the document of a group, this is a node's own; leave it out",
   ],
   "refuses an unknown strategy": [
     { payload: written({ policy: { strategy: "recreate" } }) },

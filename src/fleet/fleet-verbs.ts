@@ -44,6 +44,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       rolloutVerb(parts),
       getVerb(parts),
       statusVerb(parts),
+      exporterVerb(parts),
       ...commandVerbs(parts),
       forgetVerb(parts),
     ],
@@ -196,6 +197,20 @@ function statusVerb(parts: FleetParts): Verb {
     usage: "status",
     description: "one line per node: its state, and the state of its documents",
     run: async ({ flags }) => (await import("./get.ts")).status(parts, flags()),
+  };
+}
+
+function exporterVerb(parts: FleetParts): Verb {
+  return {
+    usage: "exporter",
+    description: "serve the metrics of the fleet to Prometheus, until Ctrl-C",
+    flags: {
+      "--listen <address>": { description: "address and port", default: "127.0.0.1:9460" },
+      "--token-file <file>":
+        "file with the token that a scrape must send; required if other machines can reach the address",
+      "--per-node": "also two series for each node",
+    },
+    run: async ({ flags }) => (await import("./exporter/exporter.ts")).exportFleet(parts, flags()),
   };
 }
 

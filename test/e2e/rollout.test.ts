@@ -58,19 +58,11 @@ e2e(
       nodes,
       stringify({ mqtt: { url: broker.url }, nodes: NODES, groups: { kiosks: NODES } }),
     );
+    const of = ["--group", "kiosks", "--nodes", nodes, "--key", join(keys, "signing.pem")];
+    const pace = ["--steps", "1,2,100%", "--bake", "1s", "--timeout", "2m"];
+    const history = ["--history", join(desk, "history")];
     const rollout = (...args: readonly string[]): Promise<CommandResult> =>
-      fleet(
-        ...["rollout", ...args, "--group", "kiosks", "--steps", "1,2,100%", "--bake", "1s"],
-        ...[
-          "--nodes",
-          nodes,
-          "--key",
-          join(keys, "signing.pem"),
-          "--history",
-          join(desk, "history"),
-        ],
-        ...["--timeout", "2m"],
-      );
+      fleet("rollout", ...args, ...of, ...pace, ...history);
     const version = (name: string, pod: object): string => {
       const path = join(desk, `${name}.yaml`);
       const policy = { minReadySeconds: 1, progressDeadlineSeconds: 60 };

@@ -298,6 +298,14 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["component/source-mqtt/staged.test.ts"],
   },
   {
+    input: "values of a label in the metrics of `agent fleet exporter`; one of them",
+    bounds: {
+      "100 values": "fleet/exporter/fleet-metrics.ts MAX_LABEL_VALUES",
+      "64 characters": "fleet/exporter/fleet-metrics.ts MAX_LABEL_LENGTH",
+    },
+    tests: ["unit/fleet/exporter/fleet-metrics.test.ts"],
+  },
+  {
     input: "signatures of one envelope",
     bounds: { "16": "protocol/dsse.ts MAX_SIGNATURES" },
     tests: ["unit/trust/verify-signature.test.ts"],

@@ -65,6 +65,8 @@ class Exporter implements AsyncDisposable {
   async connect(): Promise<void> {
     const fleet = await openFleet(this.#parts, this.#flags);
     await subscribeNodes(fleet, ["state", "reported"], this.#parts.terminal);
+    // What is parsed now, the first scrape need not wait for.
+    knownNodes(fleet);
     this.#fleet = fleet;
   }
 

@@ -10,6 +10,7 @@ import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
 import type { FleetParts } from "./open-broker.ts";
 import { rolloutVerb } from "./rollout/verbs.ts";
+import { uiVerb } from "./ui/verbs.ts";
 import {
   BROKER_FLAGS,
   OUTPUT_FILE,
@@ -42,6 +43,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       trustVerb(parts),
       ...documentVerbs(parts),
       rolloutVerb(parts),
+      uiVerb(parts),
       getVerb(parts),
       statusVerb(parts),
       exporterVerb(parts),

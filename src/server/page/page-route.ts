@@ -10,7 +10,7 @@ import { LOGIN_PAGE } from "./login-page.ts";
 /** Nothing from elsewhere, no script in the text, in no frame of another page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const HEADERS = {
+export const PAGE_HEADERS = {
   "content-security-policy": POLICY,
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -46,5 +46,5 @@ export const LOGIN_ROUTE: Route = {
 
 function part(name: string): Answer {
   const { type = "text/plain", body = "" } = PARTS[name] ?? {};
-  return { status: 200, contentType: type, body, headers: HEADERS };
+  return { status: 200, contentType: type, body, headers: PAGE_HEADERS };
 }

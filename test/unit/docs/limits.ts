@@ -570,6 +570,21 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     },
     tests: ["component/volume/remote-volumes.test.ts", "component/host/helper-process.test.ts"],
   },
+  {
+    input:
+      "nodes on the page of `agent fleet ui`; a text, and a list about one node; removed nodes that are remembered; open pages; connections; headers",
+    bounds: {
+      "50,000 nodes": "fleet/ui/fleet-view.ts MAX_NODES",
+      "200 characters": "fleet/ui/node-row.ts MAX_CELL",
+      "200 entries": "fleet/ui/node-row.ts MAX_LIST",
+      "1000 nodes": "fleet/ui/fleet-view.ts MAX_REMOVED",
+      "16 pages": "fleet/ui/ui-server.ts MAX_STREAMS",
+      "128 connections": "fleet/ui/ui-server.ts MAX_CONNECTIONS",
+      "16 KiB": "fleet/ui/ui-server.ts MAX_HEADER_BYTES",
+    },
+    tests: ["unit/fleet/ui/fleet-view.test.ts", "component/fleet/ui.test.ts"],
+    notShown: "connections and headers: the platform's own bounds",
+  },
 ];
 
 /** Constants `MAX_…` that need no row of their own, and why. */

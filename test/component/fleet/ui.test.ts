@@ -126,11 +126,9 @@ test("so many pages may be open, and the next one is refused", async () => {
   const abort = new AbortController();
   const headers = { authorization: `Bearer ${token}` };
   const open = (): Promise<Response> => ask("/api/nodes", { headers, signal: abort.signal });
-  const statuses: number[] = [];
-  for (let count = 0; count < MAX_STREAMS + 1; count += 1) statuses.push((await open()).status);
+  // The pages of other tests may take a moment to be gone.
+  for (let count = 0; count < MAX_STREAMS;) if ((await open()).status === 200) count += 1;
+  const next = await open();
   abort.abort();
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(
-    MAX_STREAMS - 1,
-  );
-  expect(statuses.at(-1)).toBe(503);
+  expect(next.status).toBe(503);
 }, 120_000);

@@ -23,7 +23,7 @@ const IN_PROCESS: readonly (readonly string[])[] = [
   ["test/architecture.test.ts", ...REST_OF_AGENT, "test/unit"],
 ];
 /** Chromium gives up what it loads whenever a network interface of the machine comes or goes, as those of pods do. */
-const ALONE = ["page"];
+const ALONE = ["page", "fleet-page"];
 /** A test that hangs ends; one that only waits for a busy machine does not. */
 const IN_PROCESS_TIMEOUT = "--timeout=60000";
 const ON_REAL_PARTS = "test/e2e/**/*.test.ts";

@@ -1,6 +1,8 @@
 // Performs: the retained Rollout of a group: read, published, and watched for other operators.
 
 import { CliError } from "../../cli/exit-codes.ts";
+import { verifyEd25519 } from "../../host/ed25519.ts";
+import { verifiedBy } from "../../trust/verify-signature.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339, type Clock } from "../../lib/clock.ts";
 import { readSignedMessage } from "../../protocol/dsse.ts";
@@ -18,6 +20,9 @@ interface RolloutTopicOptions {
   /** Tells this program apart from those of other operators. */
   readonly operator: string;
 }
+
+/** Two clocks that people have set do not differ by more. */
+const FUTURE_MS = 24 * 60 * 60_000;
 
 /** Lasts as long as the session. */
 export class RolloutTopic {
@@ -42,10 +47,14 @@ export class RolloutTopic {
     return opened;
   }
 
-  /** As the broker retains it; undefined = nothing that a node could read. */
+  /** As the broker retains it; undefined = nothing that a node could read, or that the given keys have not signed: what
+   * follows from it is signed with them. */
   get order(): RolloutOrder | undefined {
-    const payload = this.#options.fleet.session.latest.get(this.topic);
-    return payload === undefined ? undefined : readOrder(payload);
+    const { fleet, signers } = this.#options;
+    const message = fleet.session.latest.get(this.topic);
+    if (message === undefined || (signers.length > 0 && !isSignedBy(signers, message)))
+      return undefined;
+    return readOrder(message);
   }
 
   /** Throws CliError when another operator has published after this one. */
@@ -68,7 +77,12 @@ export class RolloutTopic {
     const { fleet, clock, signers, operator } = this.#options;
     const plan = order.plan === undefined ? {} : { plan: { ...order.plan, operator } };
     // A clock that is behind that of the operator before would have it refused.
-    const issuedAt = Math.max(clock.now(), this.order?.issuedAt ?? 0);
+    const before = this.order?.issuedAt ?? 0;
+    const issuedAt = Math.max(clock.now(), before);
+    if (before > clock.now() + FUTURE_MS)
+      throw new CliError(
+        `the Rollout on the broker was issued at ${rfc3339(before)}, far ahead of this clock; set the clock of the machine that is wrong, nodes accept none that is older`,
+      );
     const whole: RolloutOrder = {
       ...order,
       apiVersion: "agent/v1",
@@ -89,6 +103,12 @@ export class RolloutTopic {
     // What came before is overwritten by what this program has published.
     else if (this.#isHeard) this.#rival = readOrder(payload) ?? this.#rival;
   }
+}
+
+function isSignedBy(signers: readonly Signer[], message: Uint8Array): boolean {
+  const read = readSignedMessage(message);
+  const keys = signers.map(({ keyid, pub }) => ({ id: keyid, pub }));
+  return read.type === "Signed" && verifiedBy(read.envelope, keys, verifyEd25519).length > 0;
 }
 
 function readOrder(message: Uint8Array): RolloutOrder | undefined {

@@ -59,6 +59,8 @@ export class DocumentSource implements Disposable {
   #judged: TokenBucket | undefined;
   /** The newest message, if it is not judged yet. */
   #waiting: Uint8Array | undefined;
+  /** The newest Rollout of the group, if it is not judged yet. */
+  #waitingRollout: (() => readonly Rejection[]) | undefined;
   /** Aborts when a newer message arrives. */
   #newest = new AbortController();
   readonly #disposed = new AbortController();
@@ -148,15 +150,26 @@ export class DocumentSource implements Disposable {
     this.#takeWaiting();
   }
 
+  /** A Rollout of the group has arrived: judged in the turns of documents, of a flood the newest. `judge` returns what is
+   * wrong with it. */
+  receiveRollout(judge: () => readonly Rejection[]): void {
+    this.#waitingRollout = judge;
+    this.#takeWaiting();
+  }
+
   #takeWaiting(): void {
     const payload = this.#waiting;
-    if (payload === undefined) return;
+    const rollout = this.#waitingRollout;
+    if (payload === undefined && rollout === undefined) return;
     const now = this.#rules.clock.monotonic();
     const judged = takeToken(this.#judged, now, JUDGE_RATE);
     if (judged === undefined) return this.#nextTurn.by(now + NEXT_TURN_MS);
     this.#judged = judged;
+    this.#waitingRollout = undefined;
     this.#waiting = undefined;
-    this.#take(payload);
+    if (rollout !== undefined) this.#setRolloutRefused(rollout());
+    if (payload !== undefined) this.#take(payload);
+    else if (this.#refusedMessage?.code === STAGED) this.judgeAgain();
   }
 
   /** Trust was reset: a document of any version follows. Throws what the checkpoint throws. */
@@ -179,15 +192,6 @@ export class DocumentSource implements Disposable {
   judgeUnmetAgain(): void {
     const { code } = this.#refusedMessage ?? {};
     if (code === UNMET || code === STAGED) this.judgeAgain();
-  }
-
-  /** A Rollout of the group has arrived, with what is wrong with it: judges a staged document again that waits for one. */
-  rolloutArrived(rejections: readonly Rejection[]): void {
-    if (JSON.stringify(rejections) !== JSON.stringify(this.#rolloutRefused)) {
-      this.#rolloutRefused = rejections;
-      this.publish();
-    }
-    if (this.#refusedMessage?.code === STAGED) this.judgeAgain();
   }
 
   /** Remembers that this generation has converged, for the acknowledgement after a restart. */
@@ -348,6 +352,12 @@ export class DocumentSource implements Disposable {
     });
     this.#setRefused(rejections);
     if (isNew) this.#options.host.stateChanged();
+  }
+
+  #setRolloutRefused(rejections: readonly Rejection[]): void {
+    if (JSON.stringify(rejections) === JSON.stringify(this.#rolloutRefused)) return;
+    this.#rolloutRefused = rejections;
+    this.publish();
   }
 
   #setRefused(rejections: readonly Rejection[]): void {

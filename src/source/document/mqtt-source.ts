@@ -95,7 +95,7 @@ export class MqttSource implements Disposable {
   #receiveRollout(group: string, topic: string, payload: Uint8Array): void {
     const source = this.#groups.get(group);
     if (source === undefined) return;
-    source.rolloutArrived(this.#orders.receive({ group, topic, payload }));
+    source.receiveRollout(() => this.#orders.receive({ group, topic, payload }));
   }
 
   #stagedFacts(source: SourceName): JudgeContext["staged"] {
@@ -114,10 +114,9 @@ export class MqttSource implements Disposable {
   /** Other keys are in force: judges refused messages again, because the broker does not send them twice. */
   judgeAgain(): void {
     this.#node.judgeAgain();
-    const rollouts = this.#orders.judgeAgain();
     for (const [group, source] of this.#groups) {
-      const rejections = rollouts.get(group);
-      if (rejections !== undefined) source.rolloutArrived(rejections);
+      const arrival = this.#orders.refused(group);
+      if (arrival !== undefined) source.receiveRollout(() => this.#orders.receive(arrival));
       source.judgeAgain();
     }
   }

@@ -84,10 +84,9 @@ export class RolloutOrders {
     return read.errors.map((error) => ({ source, ref: topic, kind: "Rollout", ...error }));
   }
 
-  /** Other keys are in force: what was refused is judged again. By group. */
-  judgeAgain(): ReadonlyMap<string, readonly Rejection[]> {
-    const again = [...this.#refused.values()];
-    return new Map(again.map((arrival) => [arrival.group, this.receive(arrival)]));
+  /** The newest message of the group, if it was refused: with other keys it may count. */
+  refused(group: string): RolloutArrival | undefined {
+    return this.#refused.get(group);
   }
 
   /** The node has left the group. */

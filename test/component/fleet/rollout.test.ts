@@ -188,3 +188,29 @@ test("history names what is kept", async () => {
   const { stdout } = await rollout("history");
   expect(stdout).toBe("1\n");
 });
+
+test("with a key, what others put on the broker is not signed again", async () => {
+  const keys = join(stage.directory, "keys");
+  expect((await stage.run(["keygen", "--dir", keys])).code).toBe(0);
+  const key = `--key ${join(keys, "signing.pem")}`;
+  const nodes = new SimulatedNodes(stage, GROUP);
+  expect(nodes.have(1)).toBe(COUNT);
+  const begun = await rollout(`-f ${good} ${key}`, { 4_000: () => stage.interrupt.abort() });
+  expect(begun.stderr).toContain("interrupted");
+  stage.interrupt = new AbortController();
+  // A stranger writes 100 % where the group's Rollout was.
+  const order = { apiVersion: "agent/v1", kind: "Rollout", group: "kiosks", generation: 2 };
+  stage.broker.publish(ROLLOUT, {
+    ...order,
+    percent: 100,
+    salt: "s",
+    issuedAt: "2099-01-01T00:00:00Z",
+  });
+  await rollout(`resume ${key}`, { 4_000: () => stage.interrupt.abort() });
+  const text = stage.broker.retained(ROLLOUT) ?? "";
+  const payload = (JSON.parse(text) as { readonly payload: string }).payload;
+  const read = decodeRollout(Uint8Array.fromBase64(payload));
+  if (!read.ok) throw new Error("no Rollout");
+  expect(read.value.percent).toBeLessThan(10);
+  expect(read.value.issuedAt).toBeLessThan(Date.UTC(2030, 0, 1));
+});

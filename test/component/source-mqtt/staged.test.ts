@@ -209,3 +209,24 @@ describe("where signatures are required", () => {
     expect(answer()).toBe("group/kiosks 1 423");
   });
 });
+
+test("of a flood of Rollouts the newest is judged, with the turns of documents", () => {
+  node.group("kiosks", 1);
+  node.group("kiosks", 2, STAGED);
+  const before = node.log.length;
+  for (let percent = 0; percent < 1_000; percent += 1)
+    node.rollout("kiosks", { generation: 2, percent: 0, more: percent });
+  node.rollout("kiosks", { generation: 2, percent: 100 });
+  expect(node.log.length - before).toBeLessThan(20);
+  expect(answer()).toBe("group/kiosks 1 423");
+});
+
+test("and it releases the document in its turn", async () => {
+  node.group("kiosks", 1);
+  node.group("kiosks", 2, STAGED);
+  for (let percent = 0; percent < 100; percent += 1)
+    node.rollout("kiosks", { generation: 2, percent: 0 });
+  node.rollout("kiosks", { generation: 2, percent: 100 });
+  await node.clock.advance(2_000);
+  expect(answer()).toBe("group/kiosks 2");
+});

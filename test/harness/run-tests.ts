@@ -12,16 +12,18 @@ import { spentSince, timesNow } from "./spent-time.ts";
 import { sweepLeftovers } from "./temp-directory.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-/** Takes as long as all else of its folder. */
 const SIMULATION = "test/agent/simulation.test.ts";
 const REST_OF_AGENT = [...new Bun.Glob("test/agent/*.test.ts").scanSync(ROOT)]
   .filter((file) => file !== SIMULATION)
   .toSorted();
-/** Side by side, a process each; both take about as long. */
+/** A process each, two at once, the longest first: so both cores have work to the end. */
 const IN_PROCESS: readonly (readonly string[])[] = [
-  [SIMULATION, "test/component", "test/harness", "test/release"],
-  ["test/architecture.test.ts", ...REST_OF_AGENT, "test/unit"],
+  ["test/component"],
+  [SIMULATION],
+  REST_OF_AGENT,
+  ["test/architecture.test.ts", "test/harness", "test/release", "test/unit"],
 ];
+const IN_PROCESS_LANES = 2;
 /** Chromium gives up what it loads whenever a network interface of the machine comes or goes, as those of pods do. */
 const ALONE = ["page", "fleet-page"];
 /** A test that hangs ends; one that only waits for a busy machine does not. */
@@ -115,14 +117,24 @@ interface Outcome extends RealFile {
 }
 
 /** A few at once: they mostly wait, and what one says stays together. */
-async function sideBySide(files: readonly RealFile[]): Promise<readonly Outcome[]> {
-  const waiting = [...files].toSorted((a, b) => rank(a.file) - rank(b.file));
-  const all: Outcome[] = [];
+function sideBySide(files: readonly RealFile[]): Promise<readonly Outcome[]> {
+  const sorted = files.toSorted((a, b) => rank(a.file) - rank(b.file));
+  return inLanes(sorted, LANES, runFile);
+}
+
+/** In their order, so many at a time. */
+async function inLanes<T, R>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const waiting = [...items];
+  const all: R[] = [];
   const lane = async (): Promise<void> => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      all.push(await runFile(one));
+      all.push(await work(one));
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
   return all;
 }
 
@@ -235,7 +247,7 @@ async function everything(): Promise<TestCounts> {
   const lint = [join(ROOT, "node_modules/.bin/oxlint"), "--type-aware", "src", "test"];
   counts = addCounts(counts, await check("lint", lint));
   let began = timesNow();
-  counts = (await Promise.all(IN_PROCESS.map(inProcess))).reduce(addCounts, counts);
+  counts = (await inLanes(IN_PROCESS, IN_PROCESS_LANES, inProcess)).reduce(addCounts, counts);
   spent.push(`in process: ${spentSince(began)}`);
   began = timesNow();
   const real = [...new Bun.Glob(ON_REAL_PARTS).scanSync(ROOT)].toSorted();

@@ -203,7 +203,7 @@ e2e.concurrent(
       "documents.group/kiosks",
       "moon",
     ];
-    const reserved = { sealed: {}, policy: { staged: true } };
+    const reserved = { sealed: {} };
     await refusesAll(node, [
       {
         what: "a demanding document",
@@ -220,7 +220,7 @@ e2e.concurrent(
           ...reserved,
           resources: [{ ref: { sha256: "0".repeat(64) } }],
         }),
-        names: ["sealed", "policy.staged", "resources[0].ref"].map((path) => ({
+        names: ["sealed", "resources[0].ref"].map((path) => ({
           code: "NotSupported",
           path,
         })),

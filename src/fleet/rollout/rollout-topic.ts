@@ -23,6 +23,8 @@ interface RolloutTopicOptions {
 
 /** Two clocks that people have set do not differ by more. */
 const FUTURE_MS = 24 * 60 * 60_000;
+/** Times are written in whole seconds. */
+const SECOND_MS = 1_000;
 
 /** Lasts as long as the session. */
 export class RolloutTopic {
@@ -76,9 +78,9 @@ export class RolloutTopic {
   ): Promise<RolloutOrder> {
     const { fleet, clock, signers, operator } = this.#options;
     const plan = order.plan === undefined ? {} : { plan: { ...order.plan, operator } };
-    // A clock that is behind that of the operator before would have it refused.
+    // Nodes refuse another one of the same second, and one of a clock that is behind that of the operator before.
     const before = this.order?.issuedAt ?? 0;
-    const issuedAt = Math.max(clock.now(), before);
+    const issuedAt = Math.max(clock.now(), before + SECOND_MS);
     if (before > clock.now() + FUTURE_MS)
       throw new CliError(
         `the Rollout on the broker was issued at ${rfc3339(before)}, far ahead of this clock; set the clock of the machine that is wrong, nodes accept none that is older`,

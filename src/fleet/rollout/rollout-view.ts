@@ -87,12 +87,12 @@ function stageOf(
 ): Pick<NodeProgress, "stage" | "message"> {
   const acks = report?.desired.filter(({ source }) => source === published.source) ?? [];
   const own = acks.find(({ digest }) => digest === published.digest);
-  if (own !== undefined) return ownStage(own);
+  const isAway = state !== undefined && state.state !== "online";
+  if (own !== undefined) return ownStage(own, isAway);
   const { code, message = "" } = refusalOf(acks, published) ?? {};
   if (code !== undefined && code !== HELD) return { stage: "Failed", message };
   if (!isDue) return { stage: "Waiting", message };
-  if (state !== undefined && state.state !== "online")
-    return { stage: "Away", message: state.state };
+  if (isAway) return { stage: "Away", message: state.state };
   const isExcluded = Object.keys(order?.match ?? {}).length > 0 && message.includes("the label ");
   return { stage: isExcluded ? "Excluded" : "Updating", message };
 }
@@ -105,13 +105,14 @@ function refusalOf(
   return refused?.digest === digest ? refused : undefined;
 }
 
-function ownStage({
-  code,
-  phase,
-  message = "",
-}: ReportedAck): Pick<NodeProgress, "stage" | "message"> {
+function ownStage(
+  { code, phase, message = "" }: ReportedAck,
+  isAway: boolean,
+): Pick<NodeProgress, "stage" | "message"> {
   const said = message === "" ? phase : `${phase}: ${message}`;
   if (code === HEALTHY) return { stage: "Healthy", message: said };
   if (code === HELD) return { stage: "Held", message: said };
-  return { stage: code === GOING_ON ? "Updating" : "Failed", message: said };
+  if (code !== GOING_ON) return { stage: "Failed", message: said };
+  // One that was lost in the middle must not delay the others for ever.
+  return { stage: isAway ? "Away" : "Updating", message: said };
 }

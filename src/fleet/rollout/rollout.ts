@@ -22,6 +22,7 @@ import {
 } from "./desk.ts";
 import { driveRollout } from "./drive-rollout.ts";
 import { keepDocument } from "./history.ts";
+import { isOrderOf } from "./rollout-view.ts";
 import { keepPresent, takeBack } from "./take-back.ts";
 
 /** The exit code: 0 when the last step is good. Throws CliError. */
@@ -44,7 +45,7 @@ export async function beginRollout(parts: FleetParts, flags: RolloutFlags): Prom
     await publishDocument(desk.fleet, before, prepared);
     const { generation, digest } = published;
     terminal.out(`generation ${generation} of group ${target.group} is published, ${digest}\n`);
-    const previousGeneration = retained?.generation ?? 0;
+    const previousGeneration = goodGeneration(desk);
     return drive(desk, published, { ...planOf(desk, published), previousGeneration });
   });
 }
@@ -108,6 +109,17 @@ function isSameContent(one: JsonObject, other: JsonObject): boolean {
         .toSorted(([a], [b]) => compareText(a, b)),
     );
   return content(one) === content(other);
+}
+
+/** What the group goes back to: of a rollout that did not reach its last step, the generation before it. 0 = not known. */
+function goodGeneration({ before: { retained }, topic: { order } }: Desk): number {
+  if (retained === undefined) return 0;
+  const policy = retained.document["policy"];
+  if (!isJsonObject(policy) || policy["staged"] !== true) return retained.generation;
+  if (!isOrderOf(order, retained)) return 0;
+  const { plan, paused, percent } = order;
+  const isWhole = !paused && percent >= (plan?.steps.at(-1) ?? 100);
+  return isWhole ? retained.generation : (plan?.previousGeneration ?? 0);
 }
 
 /** Throws CliError while another rollout of the group goes on. */

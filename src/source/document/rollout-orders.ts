@@ -38,9 +38,19 @@ export interface RolloutArrival {
 
 interface Known {
   readonly order: RolloutOrder;
-  /** Wall ms; undefined = it is not signed, or says none. */
-  readonly issuedAt: number | undefined;
+  /** undefined = it is not signed. */
+  readonly issue: Issue | undefined;
 }
+
+/** Of a signed Rollout. */
+interface Issue {
+  /** Wall ms. */
+  readonly at: number;
+  /** Of its payload: two of the same second are told apart. */
+  readonly digest: string;
+}
+
+const NEVER: Issue = { at: 0, digest: "" };
 
 const KEY = "rollout.issued.";
 
@@ -109,7 +119,7 @@ export class RolloutOrders {
     const order = read.value;
     if (order.group !== group)
       return wrong("Forbidden", `must be ${group}, as in the topic`, "group");
-    if (!isSigned) return ok({ order, issuedAt: undefined });
+    if (!isSigned) return ok({ order, issue: undefined });
     const { issuedAt } = order;
     if (issuedAt === undefined)
       return wrong(
@@ -117,14 +127,16 @@ export class RolloutOrders {
         "is required in a signed Rollout; write the present time",
         "issuedAt",
       );
-    const before = this.#lastIssued(group);
+    const before = this.#lastIssue(group);
     const { notBefore = 0 } = this.#options.trust.look();
-    if (issuedAt < Math.max(before, notBefore)) {
-      const than = before >= notBefore ? "the last one" : "notBefore of the TrustBundle";
-      const least = rfc3339(Math.max(before, notBefore));
-      return wrong("Outdated", `is before ${than}, ${least}; sign it again`, "issuedAt");
+    const issue = { at: issuedAt, digest: digestOf(payload, this.#options.sha256) };
+    const isSame = issue.at === before.at && issue.digest === before.digest;
+    if (issuedAt < notBefore || (issuedAt <= before.at && !isSame)) {
+      const than = before.at >= notBefore ? "the last one" : "notBefore of the TrustBundle";
+      const least = rfc3339(Math.max(before.at, notBefore));
+      return wrong("Outdated", `is not after ${than}, ${least}; sign it again`, "issuedAt");
     }
-    return ok({ order, issuedAt });
+    return ok({ order, issue });
   }
 
   #open(
@@ -151,16 +163,18 @@ export class RolloutOrders {
     return ok({ payload: envelope.payload, isSigned: true });
   }
 
-  #lastIssued(group: string): number {
-    const known = this.#known.get(group)?.issuedAt ?? 0;
-    return Math.max(known, Number(this.#options.meta.get(KEY + group) ?? 0));
+  #lastIssue(group: string): Issue {
+    const known = this.#known.get(group)?.issue;
+    if (known !== undefined) return known;
+    const [at = "", digest = ""] = (this.#options.meta.get(KEY + group) ?? "").split(" ");
+    return digest === "" ? NEVER : { at: Number(at), digest };
   }
 
-  #remember(group: string, { issuedAt }: Known): void {
-    if (issuedAt === undefined) return;
+  #remember(group: string, { issue }: Known): void {
+    if (issue === undefined) return;
     const { meta, log } = this.#options;
     try {
-      meta.set(KEY + group, String(issuedAt));
+      meta.set(KEY + group, `${issue.at} ${issue.digest}`);
     } catch (thrown) {
       const error = messageOf(thrown);
       log.warn("cannot write down when a Rollout was issued", { group, error });

@@ -112,6 +112,20 @@ test("with --on-failure pause it stays where it stopped, and undo takes it back"
   expect(nodes.have(3)).toBe(COUNT);
 });
 
+test("after a bad one that is paused, a second bad one goes back to what was good", async () => {
+  const nodes = await running();
+  const first = await rollout(`-f ${worse} --on-failure pause`);
+  expect(first.stderr).toContain("stopped: ");
+  const other = POD.replace("web:1", "web:2").replace("name: main", "name: other");
+  const second = await rollout(`-f ${stage.file("other.yaml", other)}`);
+  expect(second.stdout).toContain(
+    "taken back: generation 4 of group kiosks has the content of generation 1",
+  );
+  await stage.clock.advance(10_000);
+  expect(nodes.have(4)).toBe(COUNT);
+  expect(stage.broker.retained(DESIRED)).toContain("web:1");
+});
+
 test("the operator's program may end at every step, and another one goes on", async () => {
   const nodes = await running();
   const next = stage.file("next.yaml", POD.replace("web:1", "web:3"));

@@ -197,6 +197,16 @@ describe("where signatures are required", () => {
     expect(answer()).toBe("group/kiosks 2");
   });
 
+  test("nor can one of the same second, and the same one may come again", () => {
+    const paused = signed("rollout", order({ paused: true }), raiser);
+    send(paused);
+    send(signed("rollout", order({}), raiser));
+    expect(refusedRollouts()).toMatchObject([{ code: "Outdated" }]);
+    send(paused);
+    expect(refusedRollouts()).toEqual([]);
+    expect(answer()).toBe("group/kiosks 1 423");
+  });
+
   test("an older one cannot be brought back, also after a restart", () => {
     const whole = signed("rollout", order({}), raiser);
     send(signed("rollout", order({ paused: true, issuedAt: "2026-11-21T08:05:00Z" }), raiser));

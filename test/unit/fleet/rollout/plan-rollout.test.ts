@@ -65,6 +65,8 @@ describe("what a node does", () => {
     ["Failed", aNode("a", 0, refused(400, "is invalid"))],
     ["Away", aNode("a", 0, {}, "lost")],
     ["Healthy", aNode("a", 200, {}, "lost")],
+    ["Away", aNode("a", 202, {}, "lost")],
+    ["Failed", aNode("a", 424, {}, "lost")],
   ] as const)("%s", (stage, node) => {
     expect(stageOf(node)).toBe(stage);
   });

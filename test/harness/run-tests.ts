@@ -53,7 +53,7 @@ const ON_OTHER_CONTAINERDS = [
   "stats",
 ];
 /** So many files on real parts that failed beside others run once more, alone; where more failed, it is not the machine. */
-const MAX_SECOND_RUNS = 3;
+const MAX_SECOND_RUNS = 10;
 const bun = process.execPath;
 const reports = mkdtempSync(join(tmpdir(), "agent-reports-"));
 const skips = join(reports, "skips");

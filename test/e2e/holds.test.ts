@@ -120,7 +120,8 @@ e2e.concurrent(
     expect(await condition(node)).toMatch(/^locked by container main for /);
     await node.staysHeld(before, 8_000);
     await node.inside(before, "rm /lock/main");
-    expect(await node.replaced(before)).toBeLessThan(20_000);
+    // The lock is looked at every few seconds; a slow machine needs some more for the switch.
+    expect(await node.replaced(before)).toBeLessThan(60_000);
     await node.healthy();
   },
   LIMIT,

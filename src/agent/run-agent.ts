@@ -1,8 +1,5 @@
 // Performs: `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
 
-import type { CriClient } from "../cri/cri-client.ts";
-import { CNI_STATE, removeTornFiles } from "../host/power-cut/cni-leftovers.ts";
-import { fileSystemSync } from "../host/power-cut/sync-file-system.ts";
 import { writeSync } from "node:fs";
 import type { AgentConfig, ConfigFields } from "../config/config.ts";
 import { configWith, settingsError } from "../config/remote-settings.ts";
@@ -15,6 +12,7 @@ import { containerdPulls } from "../containerd/pull-edge.ts";
 import { strayTaskClient } from "../containerd/remove-stray-task.ts";
 import { isContainerd } from "../containerd/containerd.ts";
 import { bringPauseImage, importPauseImage } from "../containerd/pause-image.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import { GrpcChannel } from "../cri/grpc-connection.ts";
 import { verifyEd25519 } from "../host/ed25519.ts";
 import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
@@ -31,6 +29,8 @@ import { runPrograms } from "../host/run-program.ts";
 import { realKernelLog } from "../host/oom/kernel-log.ts";
 import { realMounts } from "../host/mounts.ts";
 import { downloads } from "../host/http/download.ts";
+import { CNI_STATE, removeTornFiles } from "../host/power-cut/cni-leftovers.ts";
+import { fileSystemSync } from "../host/power-cut/sync-file-system.ts";
 import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
 import { protectFromOom } from "../host/oom/oom-score.ts";
@@ -153,6 +153,7 @@ async function live(
   };
   const clockFloor = settleClock(time);
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock, meter });
+  const runProgram = runPrograms(clock);
   // Of its own: an archive's bytes must not delay the events.
   using images = new GrpcChannel({ endpoint: config.imageServiceEndpoint, clock });
   using cri = strayTaskClient({
@@ -165,7 +166,7 @@ async function live(
       await importPauseImage(image, { cri, channel, clock, architecture, ...own });
       log.info("imported the pause image", { image });
     },
-    syncImages: fileSystemSync({ clock, log, directories: async () => imagePlaces(cri) }),
+    syncImages: fileSystemSync({ runProgram, log, directories: async () => imagePlaces(cri) }),
   });
   const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
   const machine = { ...readMachineFacts(), storageBytes };
@@ -188,11 +189,11 @@ async function live(
     files,
     mounts: realMounts(),
     runHelper: helperProcesses({ clock }),
-    runProgram: runPrograms(clock),
+    runProgram,
     cgroups: realCgroups(),
     readings: realReadings(),
     counters: realUsage(),
-    logind: systemdLogind({ clock, runProgram: runPrograms(clock) }),
+    logind: systemdLogind({ clock, runProgram }),
     cri,
     pulls: containerdPulls({ channel: images, clock, sha256 }),
     runtimeEvents: (runtime) =>

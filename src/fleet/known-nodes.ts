@@ -31,8 +31,8 @@ export async function subscribeNodes(
   if (file.nodes === undefined) terminal.err(WILDCARD_NOTICE);
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
-  if (leaves.every((leaf) => leaf === "event")) await session.subscribeLive(filters);
-  else await session.read(filters);
+  if (leaves.every((leaf) => leaf === "event")) return session.subscribeLive(filters);
+  await session.read(filters);
   if (file.nodes !== undefined || session.latest.size < MAY_BE_MORE) return;
   const names = nodesOf(root, session.latest.keys());
   await session.read(

@@ -18,7 +18,6 @@ export interface Step {
 
 /** Codes after which the node continues on its own. */
 const GOING_ON: readonly number[] = [202, 423];
-
 /** Of a refusal: a Rollout has to release the document first. */
 const STAGED = 423;
 
@@ -33,10 +32,11 @@ export function followApply(
   // The superseded document is listed after the one that replaced it.
   const [ack] = acks;
   const refused = ack?.lastRejected;
-  if (refused?.digest === published.digest && refused.code === STAGED)
-    return { line: `Staged: ${refused.message}`, outcome: "Waiting" };
-  if (refused?.digest === published.digest)
-    return failed(`Rejected ${refused.code}: ${refused.message}`);
+  if (refused?.digest === published.digest) {
+    const { code, message } = refused;
+    if (code === STAGED) return { line: `Staged: ${message}`, outcome: "Waiting" };
+    return failed(`Rejected ${code}: ${message}`);
+  }
   if (ack !== undefined && isOvertaken(published, ack))
     return failed(`has generation ${ack.generation} from another operator (${ack.digest})`);
   return { line: waitingLine(ack, report, state), outcome: "Waiting" };

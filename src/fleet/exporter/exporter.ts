@@ -1,14 +1,13 @@
 // Performs: `agent fleet exporter`: serves the metrics of the fleet to Prometheus, as long as it is not interrupted; connects
 // to the broker again whenever that is lost.
 
-import { timingSafeEqual } from "node:crypto";
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import type { ListenAddress } from "../../config/listen-config.ts";
 import { readNamedFile } from "../../cli/read-file.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import type { Terminal } from "../../cli/process-io.ts";
 import { messageOf } from "../../lib/errors.ts";
-import { sha256 } from "../../lib/system-sha256.ts";
+import { isSha256Of, sha256 } from "../../lib/system-sha256.ts";
 import { expositionOf, EXPOSITION_TYPE } from "../../server/metrics/exposition.ts";
 import { knownNodes, subscribeNodes } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
@@ -29,13 +28,13 @@ const BODY_BYTES = 1_024;
 export async function exportFleet(parts: FleetParts, flags: ExporterFlags): Promise<0> {
   const { terminal } = parts;
   const listen = scrapeAddress(flags.listen);
-  const token = flags.tokenFile === undefined ? undefined : tokenOf(flags.tokenFile);
-  if (!listen.isLoopback && token === undefined)
+  const tokenSha256 = flags.tokenFile === undefined ? undefined : sha256(tokenOf(flags.tokenFile));
+  if (!listen.isLoopback && tokenSha256 === undefined)
     throw new UsageError(
       `${flags.listen} can be reached from other machines; add --token-file, or listen on 127.0.0.1`,
     );
   const signal = terminal.interrupted();
-  const exporter = new Exporter(parts, flags, token);
+  const exporter = new Exporter(parts, flags, tokenSha256);
   await exporter.connect();
   using _server = serve(exporter, listen, terminal);
   while (!signal.aborted) {
@@ -53,13 +52,14 @@ export async function exportFleet(parts: FleetParts, flags: ExporterFlags): Prom
 class Exporter implements AsyncDisposable {
   readonly #parts: FleetParts;
   readonly #flags: ExporterFlags;
-  readonly #token: string | undefined;
+  /** undefined = no token is wanted. */
+  readonly #tokenSha256: string | undefined;
   #fleet: Fleet | undefined;
 
-  constructor(parts: FleetParts, flags: ExporterFlags, token: string | undefined) {
+  constructor(parts: FleetParts, flags: ExporterFlags, tokenSha256: string | undefined) {
     this.#parts = parts;
     this.#flags = flags;
-    this.#token = token;
+    this.#tokenSha256 = tokenSha256;
   }
 
   async connect(): Promise<void> {
@@ -100,11 +100,8 @@ class Exporter implements AsyncDisposable {
     return new Response(expositionOf(families), { headers: { "content-type": EXPOSITION_TYPE } });
   }
 
-  /** undefined = no token is wanted. */
   #isToken(sent: string | undefined): boolean {
-    if (this.#token === undefined) return true;
-    const [own, other] = [this.#token, sent ?? ""].map((text) => Buffer.from(sha256(text)));
-    return own !== undefined && other !== undefined && timingSafeEqual(own, other);
+    return this.#tokenSha256 === undefined || isSha256Of(sent ?? "", this.#tokenSha256);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,13 @@
 // Performs: opens one group on the broker for a verb of `agent fleet rollout`: its document, its nodes and its Rollout.
 
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 import type { RolloutOrder, RolloutPlan } from "../../protocol/rollout-order.ts";
 import type { Published } from "../document/apply-progress.ts";
 import { sourceOf } from "../document/compose-document.ts";
 import type { DocumentFlags } from "../document/publish-document.ts";
+import type { RetainedDocument } from "../document/retained-document.ts";
 import { readTarget, type TargetBefore } from "../document/target.ts";
 import { named } from "../fleet-topics.ts";
 import { membersOf } from "../known-nodes.ts";
@@ -69,8 +70,7 @@ export function groupOf({ group }: RolloutFlags): string {
 
 /** Throws CliError when the group has no staged document. */
 export function presentVersion({ before: { retained }, target }: Desk): Published {
-  const policy = retained?.document["policy"];
-  if (retained !== undefined && isJsonObject(policy) && policy["staged"] === true) {
+  if (retained !== undefined && isStaged(retained)) {
     const { epoch, generation, digest } = retained;
     return { source: sourceOf(target), epoch, generation, digest };
   }
@@ -79,10 +79,14 @@ export function presentVersion({ before: { retained }, target }: Desk): Publishe
   );
 }
 
+export function isStaged({ document }: RetainedDocument): boolean {
+  return memberOf(document["policy"], "staged") === true;
+}
+
 /** The Rollout of that generation; undefined = it has none yet, and its nodes wait. */
 export function orderOf(
-  { topic: { order } }: Desk,
-  published: Published,
+  { topic: { order } }: Pick<Desk, "topic">,
+  published: Pick<Published, "epoch" | "generation">,
 ): RolloutOrder | undefined {
   return isOrderOf(order, published) ? order : undefined;
 }

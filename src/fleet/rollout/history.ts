@@ -15,7 +15,7 @@ export interface HistoryVersion {
   readonly generation: number;
 }
 
-/** Does nothing if it is there. Throws what the file system throws. */
+/** Replaces what is there of the version. Throws what the file system throws. */
 export function keepDocument(
   directory: string,
   version: HistoryVersion,

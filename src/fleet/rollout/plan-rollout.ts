@@ -1,6 +1,6 @@
 // What an operator's program does next with a staged rollout: raise it, wait, stop it, or end.
 
-import { isWithin, placeOf, type RolloutPlan } from "../../protocol/rollout-order.ts";
+import { placeOf, type RolloutOrder, type RolloutPlan } from "../../protocol/rollout-order.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import type { RolloutView } from "./rollout-view.ts";
 
@@ -37,6 +37,11 @@ function failureText(
   return `${counts.Failed} nodes have failed, ${share} % of those whose turn it was and more than ${maxFailures} %${example}`;
 }
 
+/** Whether every node that it is for has been released. */
+export function isAtLastStep({ paused, percent, plan }: RolloutOrder): boolean {
+  return !paused && percent >= (plan?.steps.at(-1) ?? 100);
+}
+
 /** A step as a person writes it: a number of nodes, or a share. */
 export type WrittenStep = { readonly nodes: number } | { readonly percent: number };
 
@@ -70,9 +75,4 @@ export function percentsOf(
   return percents.filter((percent, index) =>
     percents.slice(0, index).every((one) => one < percent),
   );
-}
-
-/** How many of the nodes are within the percent. */
-export function countWithin(percent: number, { members, salt, sha256 }: StepFacts): number {
-  return members.filter((name) => isWithin(placeOf(name, salt, sha256), percent)).length;
 }

@@ -23,7 +23,10 @@ export function rolloutStatus(parts: FleetParts, flags: StatusFlags): Promise<0 
     terminal.out(`${said}\n`);
     const signal = terminal.interrupted();
     while (flags.watch === true && !signal.aborted) {
-      const changed = (): string | undefined => (line() === said ? undefined : line());
+      const changed = (): string | undefined => {
+        const now = line();
+        return now === said ? undefined : now;
+      };
       const next = await desk.fleet.session.until(changed, { signal });
       if (next === undefined) break;
       said = next;

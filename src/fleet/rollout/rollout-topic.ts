@@ -1,8 +1,6 @@
 // Performs: the retained Rollout of a group: read, published, and watched for other operators.
 
 import { CliError } from "../../cli/exit-codes.ts";
-import { verifyEd25519 } from "../../host/ed25519.ts";
-import { verifiedBy } from "../../trust/verify-signature.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339, type Clock } from "../../lib/clock.ts";
 import { readSignedMessage } from "../../protocol/dsse.ts";
@@ -10,7 +8,7 @@ import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { decodeRollout, ROLLOUT, type RolloutOrder } from "../../protocol/rollout-order.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import type { Fleet } from "../open-broker.ts";
-import { signMessage, type Signer } from "../trust/signing-keys.ts";
+import { isSignedBy, signMessage, type Signer } from "../trust/signing-keys.ts";
 
 interface RolloutTopicOptions {
   readonly fleet: Fleet;
@@ -105,12 +103,6 @@ export class RolloutTopic {
     // What came before is overwritten by what this program has published.
     else if (this.#isHeard) this.#rival = readOrder(payload) ?? this.#rival;
   }
-}
-
-function isSignedBy(signers: readonly Signer[], message: Uint8Array): boolean {
-  const read = readSignedMessage(message);
-  const keys = signers.map(({ keyid, pub }) => ({ id: keyid, pub }));
-  return read.type === "Signed" && verifiedBy(read.envelope, keys, verifyEd25519).length > 0;
 }
 
 function readOrder(message: Uint8Array): RolloutOrder | undefined {

@@ -68,6 +68,11 @@ export function viewOf(facts: ViewFacts): RolloutView {
   return { published, order, nodes, counts, failures };
 }
 
+/** Names of the nodes that may have the document. */
+export function namesReached({ nodes }: RolloutView): readonly string[] {
+  return nodes.flatMap(({ name, stage }) => (stage === "Waiting" ? [] : [name]));
+}
+
 export function isOrderOf(
   order: RolloutOrder | undefined,
   { epoch, generation }: Pick<Published, "epoch" | "generation">,

@@ -12,6 +12,7 @@ import type { FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
 import {
   atDesk,
+  isStaged,
   orderOf,
   planOf,
   presentVersion,
@@ -22,7 +23,8 @@ import {
 } from "./desk.ts";
 import { driveRollout } from "./drive-rollout.ts";
 import { keepDocument } from "./history.ts";
-import { isOrderOf } from "./rollout-view.ts";
+import { isAtLastStep } from "./plan-rollout.ts";
+import { namesReached } from "./rollout-view.ts";
 import { keepPresent, takeBack } from "./take-back.ts";
 
 /** The exit code: 0 when the last step is good. Throws CliError. */
@@ -76,9 +78,7 @@ export function undoRollout(parts: FleetParts, flags: RolloutFlags): Promise<0 |
   return atDesk(parts, flags, async (desk) => {
     const published = presentVersion(desk);
     const previous = orderOf(desk, published)?.plan?.previousGeneration;
-    const names = viewAtDesk(desk, published).nodes.flatMap(({ name, stage }) =>
-      stage === "Waiting" ? [] : [name],
-    );
+    const names = namesReached(viewAtDesk(desk, published));
     // No node takes it from here on.
     await pauseOrder(desk, published, "taken back");
     return takeBack(desk, previous, names);
@@ -112,21 +112,20 @@ function isSameContent(one: JsonObject, other: JsonObject): boolean {
 }
 
 /** What the group goes back to: of a rollout that did not reach its last step, the generation before it. 0 = not known. */
-function goodGeneration({ before: { retained }, topic: { order } }: Desk): number {
+function goodGeneration(desk: Desk): number {
+  const { retained } = desk.before;
   if (retained === undefined) return 0;
-  const policy = retained.document["policy"];
-  if (!isJsonObject(policy) || policy["staged"] !== true) return retained.generation;
-  if (!isOrderOf(order, retained)) return 0;
-  const { plan, paused, percent } = order;
-  const isWhole = !paused && percent >= (plan?.steps.at(-1) ?? 100);
-  return isWhole ? retained.generation : (plan?.previousGeneration ?? 0);
+  if (!isStaged(retained)) return retained.generation;
+  const order = orderOf(desk, retained);
+  if (order === undefined) return 0;
+  return isAtLastStep(order) ? retained.generation : (order.plan?.previousGeneration ?? 0);
 }
 
 /** Throws CliError while another rollout of the group goes on. */
-function refuseRunning({ topic: { order }, before: { retained } }: Desk): void {
-  if (retained === undefined || order === undefined || order.paused) return;
-  const isOfIt = order.epoch === retained.epoch && order.generation === retained.generation;
-  if (!isOfIt || order.percent >= (order.plan?.steps.at(-1) ?? 100)) return;
+function refuseRunning(desk: Desk): void {
+  const { retained } = desk.before;
+  const order = retained === undefined ? undefined : orderOf(desk, retained);
+  if (order === undefined || order.paused || isAtLastStep(order)) return;
   throw new CliError(
     `the rollout of generation ${order.generation} goes on at ${order.percent} %; let it end, or pause or undo it first`,
   );
@@ -157,9 +156,7 @@ async function drive(desk: Desk, published: Published, plan: RolloutPlan): Promi
     case "Stopped": {
       terminal.err(`stopped: ${printable(end.reason)}\n`);
       if (flags.onFailure === "pause") return 1;
-      const { nodes } = end.view;
-      const names = nodes.flatMap(({ name, stage }) => (stage === "Waiting" ? [] : [name]));
-      await takeBack(desk, plan.previousGeneration, names);
+      await takeBack(desk, plan.previousGeneration, namesReached(end.view));
       return 1;
     }
     case "Paused":

@@ -1,15 +1,13 @@
 // Performs: takes a rollout back: publishes the content of the generation before as a new one that no node has to wait for.
 
 import { UsageError } from "../../cli/exit-codes.ts";
-import { verifyEd25519 } from "../../host/ed25519.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import { readSignedMessage } from "../../protocol/dsse.ts";
-import { verifiedBy } from "../../trust/verify-signature.ts";
 import type { WrittenInput } from "../document/compose-document.ts";
 import { prepareDocument, publishDocument } from "../document/publish-document.ts";
 import { readTarget, type TargetBefore } from "../document/target.ts";
 import { waitForNodes } from "../document/wait.ts";
 import { readInput } from "../read-input.ts";
+import { isSignedBy } from "../trust/signing-keys.ts";
 import type { Desk } from "./desk.ts";
 import { keepDocument, keptDocument } from "./history.ts";
 
@@ -70,12 +68,10 @@ export function keepPresent({ before, fleet, signers, flags, target, parts }: De
   const { retained, topic } = before;
   if (retained === undefined) return;
   const message = fleet.session.latest.get(topic);
-  const read = message === undefined ? undefined : readSignedMessage(message);
-  const keys = signers.map(({ keyid, pub }) => ({ id: keyid, pub }));
   const isOwn =
     signers.length === 0
-      ? read?.type === "Plain"
-      : read?.type === "Signed" && verifiedBy(read.envelope, keys, verifyEd25519).length > 0;
+      ? retained.keyids.length === 0
+      : message !== undefined && isSignedBy(signers, message);
   if (isOwn) return keepDocument(flags.history, { ...target, ...retained }, retained.document);
   parts.terminal.err(
     `warning: generation ${retained.generation} is not signed with --key, so it is not kept in ${flags.history}, and the rollout cannot be taken back to it\n`,

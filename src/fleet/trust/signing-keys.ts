@@ -8,11 +8,13 @@ import {
   keyIdOf,
   payloadTypeOf,
   preAuthEncoding,
+  readSignedMessage,
   writeSignedEnvelope,
   type SignedKind,
 } from "../../protocol/dsse.ts";
 import type { PublicKey } from "../../protocol/trust-bundle.ts";
-import { publicKeyOfPem } from "../../host/ed25519.ts";
+import { publicKeyOfPem, verifyEd25519 } from "../../host/ed25519.ts";
+import { verifiedBy } from "../../trust/verify-signature.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface SigningKeyPair {
@@ -74,6 +76,13 @@ export function readPublicKey(path: string): PublicKey | undefined {
     // Unreadable: the message below states what is expected.
     return undefined;
   }
+}
+
+/** Whether one of these keys has signed the message. */
+export function isSignedBy(signers: readonly Signer[], message: Uint8Array): boolean {
+  const read = readSignedMessage(message);
+  const keys = signers.map(({ keyid, pub }) => ({ id: keyid, pub }));
+  return read.type === "Signed" && verifiedBy(read.envelope, keys, verifyEd25519).length > 0;
 }
 
 /** The signed message, as bytes of JSON. */

@@ -3,16 +3,19 @@
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { isIP } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+
+import { parseJson } from "../../lib/json.ts";
 
 /** Of libcni and of the plugin host-local; every runtime uses it. */
 export const CNI_STATE = "/var/lib/cni";
+
 /** Paths of what was removed. Only for a time at which no sandbox is made. Never throws. */
 export function removeTornFiles(directory = CNI_STATE): readonly string[] {
   const results = filesOf(join(directory, "results")).filter((path) => !isJson(path));
   const reservations = namesOf(join(directory, "networks"))
     .flatMap((network) => filesOf(join(directory, "networks", network)))
-    .filter((path) => isIP(path.slice(path.lastIndexOf("/") + 1)) !== 0 && isEmpty(path));
+    .filter((path) => isIP(basename(path)) !== 0 && isEmpty(path));
   return [...results, ...reservations].filter((path) => removed(path));
 }
 
@@ -31,18 +34,9 @@ function filesOf(directory: string): readonly string[] {
 /** What cannot be read is left alone. */
 function isJson(path: string): boolean {
   try {
-    return isParsed(readFileSync(path, "utf8"));
+    return parseJson(readFileSync(path, "utf8")) !== undefined;
   } catch {
     return true;
-  }
-}
-
-function isParsed(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

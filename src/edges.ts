@@ -31,6 +31,8 @@ import type { MqttLink } from "./mqtt/mqtt-link.ts";
 import type { LastStop } from "./store/run-marker.ts";
 import type { Store } from "./store/store.ts";
 import type { RemoteSettings } from "./protocol/remote-settings.ts";
+import type { NodeKeysView, OpenedFacts, PublishedKeys } from "./protocol/node-keys.ts";
+import type { Unseal } from "./protocol/sealed-secret.ts";
 import type { RootKeys, VerifySignature } from "./protocol/trust-bundle.ts";
 import type { Sha256 } from "./lib/system-sha256.ts";
 
@@ -60,6 +62,19 @@ export interface StorageEdge {
   readonly check: (signal: AbortSignal) => Promise<string>;
   /** Bytes that this process has sent to the disk; undefined = the kernel does not count them. */
   readonly written: () => number | undefined;
+}
+
+/** The node's own keys. */
+export interface NodeKeysEdge {
+  /** What a birth holds. */
+  readonly published: () => PublishedKeys;
+  readonly view: () => NodeKeysView;
+  readonly unseal: Unseal;
+  /** Signs with the key whose fingerprint operators know. */
+  readonly sign: (message: Uint8Array) => Uint8Array;
+  readonly signOpened: (facts: Omit<OpenedFacts, "node">) => Uint8Array;
+  /** Throws when the new ones cannot be stored; then the present ones stay. */
+  readonly rotate: () => void;
 }
 
 export interface Edges {
@@ -115,6 +130,8 @@ export interface Edges {
   readonly compressFile: CompressFile;
   /** Absent = the launcher has not started the agent, so that it cannot go back from another version. */
   readonly selfUpdate?: SelfUpdateEdge;
+  /** Of the node itself; absent = no Secret can be sealed to it. */
+  readonly nodeKeys?: NodeKeysEdge;
   /** Absent = documents change no settings. */
   readonly device?: DeviceConfig;
   /** Absent = nothing is checked or counted. */

@@ -14,6 +14,7 @@ import type { NodeViewOptions } from "../node/node-view-options.ts";
 import { buildManifestUrl, lastGoodOfFiles } from "./build-manifest-url.ts";
 import { askDirectory } from "./volume-helper.ts";
 import { REMOTE_SETTINGS_FEATURE } from "../source/document/judge-settings.ts";
+import { SEALED_SECRETS_FEATURE } from "../source/document/sealed.ts";
 import { AGENT_UPDATE_FEATURE } from "../source/document/agent-update.ts";
 import { Trust } from "../trust/trust.ts";
 import type { StartGuard, WorkGuard } from "../store/start-guard/start-guard.ts";
@@ -97,6 +98,7 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
       agentVersion: version,
       arch: edges.machine.architecture,
       features: new Set([
+        ...(edges.nodeKeys === undefined ? [] : [SEALED_SECRETS_FEATURE]),
         ...(edges.selfUpdate === undefined ? [] : [AGENT_UPDATE_FEATURE]),
         ...(edges.device === undefined ? [] : [REMOTE_SETTINGS_FEATURE]),
       ]),
@@ -104,6 +106,7 @@ function buildDocuments(options: SourcesOptions, trust: Trust): MqttSource | und
       clusterDNS: clusterDNS.length > 0,
     },
     trust,
+    keys: edges.nodeKeys,
     podRules: {
       ...withoutUndefined({ policy }),
       requireDigest,

@@ -14,7 +14,8 @@ import { isContainerd } from "../containerd/containerd.ts";
 import { bringPauseImage, importPauseImage } from "../containerd/pause-image.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { GrpcChannel } from "../cri/grpc-connection.ts";
-import { verifyEd25519 } from "../host/ed25519.ts";
+import { NodeKeys, type NodeKeysOptions } from "../trust/node-keys.ts";
+import { verifyEd25519 } from "../host/crypto/ed25519.ts";
 import { clockSynchronised, setSystemClock, sinceBoot } from "../host/libc.ts";
 import { findBoard } from "../host/board.ts";
 import { lockStateDir } from "../host/agent-lock.ts";
@@ -246,6 +247,7 @@ async function live(
     sha256,
     verifySignature: verifyEd25519,
     rootKeys: () => readRootKeys(files, config.trustPath),
+    nodeKeys: ownKeys({ stateDir, files, random: systemRandom, node: identity.nodeName }, log),
     device: {
       configWith: (settings) => configWith(fields, settings),
       settingsError: (settings) => settingsError(fields, settings) ?? certificateError(settings),
@@ -369,4 +371,13 @@ function writeLine(line: string): void {
   } catch {
     // A closed or full pipe must not stop the agent.
   }
+}
+
+/** What is wrong with the file is logged. */
+function ownKeys(options: NodeKeysOptions, log: Logger): NodeKeys {
+  const keys = new NodeKeys(options);
+  const { trouble, warning } = keys;
+  if (trouble !== undefined) log.error("the node's own key is not what it was", { error: trouble });
+  if (warning !== undefined) log.warn("the node's own key is open to others", { error: warning });
+  return keys;
 }

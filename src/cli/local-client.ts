@@ -289,9 +289,9 @@ export class LocalClient {
     return this.read("/trust", isTrust);
   }
 
-  /** Deletes the trust state of the node; the result is what holds afterwards. */
-  async resetTrust(): Promise<TrustView> {
-    const path = "/trust/reset";
+  /** `reset` deletes the trust state of the node, `rotate-key` gives it new keys; the result is what holds afterwards. */
+  async changeTrust(how: "reset" | "rotate-key"): Promise<TrustView> {
+    const path = `/trust/${how}`;
     return this.#decoded(path, await this.#change("POST", path), isTrust);
   }
 

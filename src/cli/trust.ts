@@ -1,7 +1,8 @@
 // Performs: `agent trust show` and `agent trust reset`: which keys may sign documents for this node.
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
-import { UsageError } from "./exit-codes.ts";
+import type { NodeKeysView } from "../protocol/node-keys.ts";
+import { CliError, UsageError } from "./exit-codes.ts";
 import { printObject } from "./json-yaml-output.ts";
 import { printable, tableText, type Row } from "./terminal-text.ts";
 import { isConfirmed, type Terminal } from "./process-io.ts";
@@ -35,7 +36,7 @@ export async function resetTrust({ flags, terminal, connect }: VerbCall): Promis
     terminal.err("nothing was reset\n");
     return 1;
   }
-  const after = await client.resetTrust();
+  const after = await client.changeTrust("reset");
   terminal.out("trust is reset; pods keep running\n");
   if (after.required)
     terminal.err(
@@ -44,8 +45,19 @@ export async function resetTrust({ flags, terminal, connect }: VerbCall): Promis
   return 0;
 }
 
+/** The exit code. Throws CliError if the agent refuses. */
+export async function rotateKey({ terminal, connect }: VerbCall): Promise<0> {
+  const client = await connect();
+  const { nodeKeys } = await client.changeTrust("rotate-key");
+  if (nodeKeys === undefined) throw new CliError("this agent has no keys of its own");
+  const { fingerprint, sealKey } = nodeKeys;
+  terminal.out(`the node's key is ${printable(fingerprint)}, Secrets are sealed to ${printable(sealKey)}
+The key before still opens what was sealed to it, until the next rotation: seal the Secrets of this node again.\n`);
+  return 0;
+}
+
 function printTrust(terminal: Terminal, trust: TrustView): void {
-  const { required, why, bundle, problems } = trust;
+  const { required, why, bundle, problems, nodeKeys } = trust;
   terminal.out(
     `${required ? "Documents must be signed" : "Unsigned documents are accepted"}: ${printable(why)}\n`,
   );
@@ -55,6 +67,7 @@ function printTrust(terminal: Terminal, trust: TrustView): void {
     const titles = ["KEY", "ROLES", "NODES", "GROUPS", "FROM"];
     terminal.out(`\n${tableText(titles, rows, terminal)}`);
   }
+  if (nodeKeys !== undefined) terminal.out(`\n${nodeKeyLine(nodeKeys)}\n`);
   for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`);
 }
 
@@ -80,6 +93,12 @@ function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
 
 function signingRow({ keyid, roles, nodes, groups }: SigningKeyView, from: string): Row {
   return [keyid, roles.join(), scopeText(nodes), scopeText(groups), from];
+}
+
+function nodeKeyLine({ fingerprint, sealKey, previousSealKey }: NodeKeysView): string {
+  const before =
+    previousSealKey === undefined ? "" : `, what was sealed to ${previousSealKey} is opened too`;
+  return printable(`Key of this node: ${fingerprint}; Secrets are sealed to ${sealKey}${before}`);
 }
 
 /** An empty list is no node at all. */

@@ -4,6 +4,9 @@ import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../api/resource/duration.ts";
 import { durationOf, type Flag, type Flags } from "../cli/flags.ts";
 
+/** The accepted keys of nodes: in the working directory, beside fleet.yaml. */
+const KEY_FILE = "fleet-keys";
+
 export const BROKER_FLAGS: Flags = {
   "--url <url>": "the broker: mqtt://, mqtts://, ws:// or wss://",
   "--username <name>": "user name for the broker",
@@ -24,6 +27,19 @@ export const TARGET_FLAGS: Flags = {
   },
   "--node <name>": "for this node",
   "--group <name>": "for the nodes of this group",
+};
+
+/** Of verbs that seal Secrets. */
+export const KEYS_FLAG: Flags = {
+  "--keys <file>": {
+    description: "the keys of nodes that agent fleet keys has accepted",
+    default: KEY_FILE,
+  },
+};
+
+export const SEAL_FLAGS: Flags = {
+  "--seal": "seal each Secret to the keys of the nodes, so that only they can read it",
+  ...KEYS_FLAG,
 };
 
 export const OUTPUT_FILE: Flags = {

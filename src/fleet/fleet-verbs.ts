@@ -13,7 +13,9 @@ import { rolloutVerb } from "./rollout/verbs.ts";
 import { uiVerb } from "./ui/verbs.ts";
 import {
   BROKER_FLAGS,
+  KEYS_FLAG,
   OUTPUT_FILE,
+  SEAL_FLAGS,
   TARGET_FLAGS,
   bundleVersionFlag,
   fileFlag,
@@ -42,6 +44,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       ...offlineVerbs(parts),
       trustVerb(parts),
       ...documentVerbs(parts),
+      ...sealVerbs(parts),
       rolloutVerb(parts),
       uiVerb(parts),
       getVerb(parts),
@@ -147,6 +150,7 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
         ...timeoutFlag(APPLY_TIMEOUT, "how long to wait"),
         "--allow-empty": "publish even if no pod remains",
         "--allow-plain-secrets": "publish even if a Secret can be read by the whole group",
+        ...SEAL_FLAGS,
         "--dry-run": "show what would change, publish nothing",
       },
       run: async ({ flags }) => (await import("./document/apply.ts")).apply(parts, flags()),
@@ -156,6 +160,28 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
       description: "show what apply would change",
       flags: { ...TARGET_FLAGS, "--exit-code": "end with 1 if something would change" },
       run: async ({ flags }) => (await import("./document/apply.ts")).diff(parts, flags()),
+    },
+  ];
+}
+
+function sealVerbs(parts: FleetParts): readonly Verb[] {
+  return [
+    {
+      usage: "seal",
+      description:
+        "seal Secrets to the keys of a node or of the nodes of a group; what it writes goes into git and into -f of apply",
+      flags: { ...TARGET_FLAGS, ...KEYS_FLAG, ...OUTPUT_FILE },
+      run: async ({ flags }) => (await import("./seal/seal.ts")).seal(parts, flags()),
+    },
+    {
+      usage: "keys",
+      description: "show the fingerprints of the nodes' keys, and accept those that were compared",
+      flags: {
+        ...KEYS_FLAG,
+        "--accept <nodes>": listFlag("nodes whose keys were compared at the device"),
+        "--accept-new": "accept the keys of all nodes that have none yet, without a comparison",
+      },
+      run: async ({ flags }) => (await import("./seal/keys.ts")).keys(parts, flags()),
     },
   ];
 }

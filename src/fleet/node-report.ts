@@ -19,6 +19,7 @@ import {
   text,
   wireObject,
 } from "../protocol/read-published.ts";
+import { PUBLISHED_KEYS } from "../protocol/node-keys.ts";
 import { ACK, POD_LINE } from "../protocol/reported-state.ts";
 
 const NODE_STATE = objectType("NodeState", {
@@ -27,6 +28,7 @@ const NODE_STATE = objectType("NodeState", {
   session: count("Number of the connection."),
   agent: maybeText("Version of the agent."),
   time: maybeText("When it was published."),
+  keys: fieldOf(PUBLISHED_KEYS)({ about: "Keys of the node." }),
 });
 /** Birth, goodbye or will. */
 export type NodeState = Decoded<typeof NODE_STATE>;

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { PublicKey, RootKeys } from "../protocol/trust-bundle.ts";
 import { messageOf } from "../lib/errors.ts";
-import { publicKeyOfPem } from "./ed25519.ts";
+import { publicKeyOfPem } from "./crypto/ed25519.ts";
 import { ownerProblem } from "./file-owner.ts";
 import type { FileInfo, Files } from "./files.ts";
 

@@ -132,12 +132,18 @@ const BUNDLE = objectType("TrustBundle", {
   notBefore: MAYBE_TEXT,
   keys: listField(SIGNING_KEY),
 });
+const NODE_KEYS = objectType("NodeKeys", {
+  fingerprint: TEXT,
+  sealKey: TEXT,
+  previousSealKey: MAYBE_TEXT,
+});
 const TRUST = objectType("Trust", {
   required: FLAG,
   why: TEXT,
   trustPath: TEXT,
   rootKeys: listField(ROOT_KEY),
   bundle: fieldOf(BUNDLE)({ about: READ.about }),
+  nodeKeys: fieldOf(NODE_KEYS)({ about: READ.about }),
   problems: TEXTS,
 });
 const KEPT = objectType("Kept", { why: TEXT, by: TEXTS });

@@ -11,7 +11,7 @@ import { list, map, type V1Object } from "./v1-shape.ts";
 /** Evaluated for every request. */
 export type ServerFacts = Omit<NodeView, "truth" | "reportedPods">;
 export type HoldFacts = Pick<NodeView, "changeHold">;
-export type TrustFacts = Pick<NodeView, "trust" | "resetTrust">;
+export type TrustFacts = Pick<NodeView, "trust" | "resetTrust" | "rotateNodeKeys">;
 export type ShutdownFacts = Pick<NodeView, "shutdown" | "beginShutdown" | "cancelShutdown">;
 export type SelfUpdateFacts = Pick<NodeView, "selfUpdate" | "orderSelfUpdate">;
 export type ObjectFacts = Pick<NodeView, "objects" | "removeClaimData">;

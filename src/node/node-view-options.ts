@@ -60,7 +60,7 @@ export interface NodeViewOptions {
   /** undefined = no broker is configured. */
   readonly documents: Pick<MqttSource, "states" | "forgetVersion" | "judgeAgain"> | undefined;
   readonly trust: Pick<Trust, "conditions" | "look" | "lastRejected" | "reset">;
-  readonly upstream: Pick<UpstreamPort, "bytes" | "conditions" | "facts">;
+  readonly upstream: Pick<UpstreamPort, "announce" | "bytes" | "conditions" | "facts">;
   readonly guard: Pick<StartGuard, "conditions">;
   readonly storage: { conditions(): readonly NodeCondition[] };
   readonly cgroups: Pick<NodeCgroups, "conditions">;

@@ -246,6 +246,13 @@ export class NodeView {
     resetTrust(this.#options.trust, this.#options.documents);
   }
 
+  /** Gives the node new keys. Throws if they cannot be stored. */
+  rotateNodeKeys(): void {
+    const { edges, upstream } = this.#options;
+    edges.nodeKeys?.rotate();
+    upstream.announce();
+  }
+
   /** `pod` undefined = the whole node. Throws if the change cannot be stored. */
   changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
     return this.#options.holds.change(verb, pod);

@@ -27,6 +27,8 @@ export interface DesiredDocument
   readonly runs?: readonly DesiredRun[];
   /** Absent = none. */
   readonly services?: readonly DesiredService[];
+  /** `namespace/name` of the Secrets among `objects` that were sealed, sorted. Absent = none. */
+  readonly opened?: readonly string[];
   /** Groups and labels of the node; only in the node's own document. Absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly labels?: Readonly<Record<string, string>>;
@@ -83,6 +85,8 @@ export interface DocumentState extends Pick<
   /** undefined = nothing accepted yet. */
   readonly document: DesiredDocument | undefined;
   readonly lastRejected: RefusedDocument | undefined;
+  /** The node's signature of `document.opened`; absent = nothing was sealed. */
+  readonly openedSignature?: Uint8Array;
   /** Rollout status of its pods; pods that are absent were not judged. */
   readonly rollout?: readonly PodRolloutStatus[];
   /** Of all its pods; absent = not counted. */

@@ -3,7 +3,7 @@
 
 import { UPDATE_POLICY, DEFAULT_POLICY } from "../api/pod/update-policy.ts";
 import type { Place } from "../api/decode/field-reader.ts";
-import { ignored, refused, type FieldRule } from "../api/decode/field-rules.ts";
+import { ignored } from "../api/decode/field-rules.ts";
 import {
   boolean,
   fieldOf,
@@ -23,6 +23,7 @@ import type { JsonSchema, Type } from "../api/schema/type.ts";
 import { anything, atLeast, exactText, time } from "../api/schema/values.ts";
 import { labelValueError, qualifiedNameError } from "../api/validation/validate-names.ts";
 import { REMOTE_SETTINGS } from "./remote-settings.ts";
+import { SEALED_SECRETS } from "./sealed-secret.ts";
 import { AGENT_UPDATE } from "./agent-release.ts";
 import { growingNumber } from "./dsse.ts";
 import { GROUPS } from "./groups.ts";
@@ -59,11 +60,6 @@ const REQUIRES = objectType(
   { unknown: { code: NOT_SUPPORTED, message: "this agent does not know the requirement" } },
 );
 export type Requires = Decoded<typeof REQUIRES>;
-
-const RESERVED: FieldRule = refused({
-  code: NOT_SUPPORTED,
-  message: "is reserved and not supported yet; leave it out",
-});
 
 const epoch = fieldOf(exactText);
 
@@ -124,7 +120,7 @@ const FIELDS = {
       "Settings of the agent itself, over those of the device; {} = those of the device alone. Only in a signed document. Default: what is in force stays.",
     keep: true,
   }),
-  sealed: unread("any", "Reserved for encrypted content.", RESERVED),
+  sealed: SEALED_SECRETS,
 };
 
 const ONLY_OF_NODE = ignored("only the document of the node itself may set this", [], {});

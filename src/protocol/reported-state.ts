@@ -5,7 +5,9 @@ import { rfc3339 } from "../lib/clock.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { Phase, SettingsPhase } from "./status-codes.ts";
 import { jsonBytes } from "./wire-text.ts";
-import { fieldOf, objectType, type Decoded } from "../api/schema/codec.ts";
+import { fieldOf, list, objectType, type Decoded } from "../api/schema/codec.ts";
+import { exactText } from "../api/schema/values.ts";
+import { writeKeys, type PublishedKeys } from "./node-keys.ts";
 import { complete, count, flag, maybeCount, maybeText, text } from "./read-published.ts";
 
 const REJECTED = objectType("LastRejected", {
@@ -15,6 +17,14 @@ const REJECTED = objectType("LastRejected", {
   message: text("Why it was refused."),
   at: text("Time of the latest refusal."),
   count: count("Number of refusals.", 1),
+});
+
+const OPENED = objectType("Opened", {
+  secrets: list(exactText, { about: "Each as namespace/name, sorted." }),
+  sig: fieldOf(exactText)({
+    about:
+      "The node's signature of node, source, epoch, generation, digest and secrets, in base64.",
+  }),
 });
 
 /** Ack as any agent publishes it: its phase may be one of a newer agent. */
@@ -33,6 +43,7 @@ export const ACK = objectType("Ack", {
     complete(objectType("LastGood", { generation: maybeCount("Generation that runs instead.") })),
   )({ about: "What runs instead." }),
   lastRejected: fieldOf(REJECTED)({ about: "The document that was refused last." }),
+  opened: fieldOf(complete(OPENED))({ about: "Sealed Secrets that the node has opened." }),
   progress: fieldOf(
     complete(
       objectType("Progress", {
@@ -131,13 +142,16 @@ interface StateFacts extends Pick<MessageNumber, "incarnation" | "session"> {
   readonly bootID: string;
   /** Version of the agent. */
   readonly agent: string;
+  /** Only in a birth; absent = the node has none. */
+  readonly keys?: PublishedKeys | undefined;
 }
 
 /** The payload, as bytes of JSON. */
 export function stateMessage(
   state: "online" | "offline" | "lost",
-  { incarnation, session, now, bootID, agent }: StateFacts,
+  { incarnation, session, now, bootID, agent, keys }: StateFacts,
 ): Uint8Array {
   const time = rfc3339(now);
-  return jsonBytes({ state, incarnation, session, time, bootID, agent, protocol: 1 });
+  const shown = state === "online" && keys !== undefined ? { keys: writeKeys(keys) } : {};
+  return jsonBytes({ state, incarnation, session, time, bootID, agent, protocol: 1, ...shown });
 }

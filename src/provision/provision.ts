@@ -3,7 +3,7 @@
 
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import type { AgentConfig } from "../config/config.ts";
-import { publicKeyOfPem } from "../host/ed25519.ts";
+import { publicKeyOfPem } from "../host/crypto/ed25519.ts";
 import { eraseFile } from "../host/tree/erase-file.ts";
 import type { Files } from "../host/files.ts";
 import { messageOf } from "../lib/errors.ts";

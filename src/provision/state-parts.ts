@@ -12,6 +12,7 @@ export interface StatePart {
 /** In the order in which they go: what other devices must least have comes first. */
 export const STATE_PARTS: readonly StatePart[] = [
   { name: /^secret\.key(?:\.damaged.*)?$/, fate: "Removed", what: "the key of Secrets" },
+  { name: /^node\.key(?:\.previous|\.damaged.*)?$/, fate: "Removed", what: "the node's own keys" },
   { name: /^pki$/, fate: "Removed", what: "the authority and users of the API" },
   { name: /^identity\.json$/, fate: "Removed", what: "the node's name and board" },
   { name: /^agent\.db(?:[-.].*)?$/, fate: "Removed", what: "the database, with its outbox" },

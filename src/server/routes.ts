@@ -40,6 +40,12 @@ const ROUTES: readonly Route[] = [
     methods: { POST: ({ facts }) => resetTrust(facts) },
     refusal: "/trust/reset deletes the trust state of the node: use POST",
   },
+  {
+    listed: "/trust/rotate-key",
+    path: /^\/trust\/rotate-key$/,
+    methods: { POST: ({ facts }) => rotateKeys(facts) },
+    refusal: "/trust/rotate-key gives the node new keys: use POST",
+  },
   ...KUBELET_ROUTES,
   SHUTDOWN_ROUTE,
   SELF_UPDATE_ROUTE,
@@ -142,6 +148,15 @@ function resetTrust(facts: TrustFacts): Answer {
     facts.resetTrust();
   } catch (error) {
     return text(500, `trust was not reset: ${messageOf(error)}; try again`);
+  }
+  return shownTrust(facts);
+}
+
+function rotateKeys(facts: TrustFacts): Answer {
+  try {
+    facts.rotateNodeKeys();
+  } catch (error) {
+    return text(500, `the node keeps its keys: ${messageOf(error)}; try again`);
   }
   return shownTrust(facts);
 }

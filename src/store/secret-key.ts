@@ -1,4 +1,5 @@
-// Performs: the node's own key, created at the first start beside the database. Without it the sealed Secrets are lost.
+// Performs: keys of the node's own, each in a file beside the database, made at the first start. Without its key what is
+// sealed is lost.
 
 import { join } from "node:path";
 import { messageOf } from "../lib/errors.ts";
@@ -7,8 +8,12 @@ import type { PlainFileInfo, PlainFiles } from "../lib/files/plain-files.ts";
 
 const KEY_BYTES = 32;
 const MODE = 0o600;
+/** Seals what is stored of Secrets. */
+export const SECRET_KEY = "secret.key";
+/** Other nodes and operators know its public half. */
+export const NODE_KEY = "node.key";
 
-interface SecretKeyOptions {
+export interface SecretKeyOptions {
   readonly stateDir: string;
   readonly files: PlainFiles;
   readonly random: Random;
@@ -26,9 +31,9 @@ export interface SecretKey {
 }
 
 /** Never throws: an agent without its key lacks stored Secrets, but still runs pods. */
-export function loadSecretKey(options: SecretKeyOptions): SecretKey {
+export function loadSecretKey(options: SecretKeyOptions, name = SECRET_KEY): SecretKey {
   const { stateDir, files } = options;
-  const path = join(stateDir, "secret.key");
+  const path = join(stateDir, name);
   try {
     const info = files.info(path);
     if (info === undefined) return newKey(path, options, undefined);
@@ -47,8 +52,9 @@ export function loadSecretKey(options: SecretKeyOptions): SecretKey {
 export function lookAtSecretKey(
   stateDir: string,
   files: PlainFiles,
+  name = SECRET_KEY,
 ): { readonly bytes: Uint8Array } | { readonly damage: string } | undefined {
-  const path = join(stateDir, "secret.key");
+  const path = join(stateDir, name);
   const info = files.info(path);
   return info === undefined ? undefined : readKey(path, info, files);
 }

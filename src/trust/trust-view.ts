@@ -7,6 +7,8 @@ import { readTrustDirectory } from "../host/root-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SigningKey } from "../protocol/trust-bundle.ts";
+import type { NodeKeysEdge } from "../edges.ts";
+import type { NodeKeysView } from "../protocol/node-keys.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Trust } from "./trust.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
@@ -16,6 +18,7 @@ export interface TrustViewOptions {
   readonly sha256: Sha256;
   readonly config: Pick<AgentConfig, "trustPath" | "mqtt">;
   readonly trust: Pick<Trust, "look" | "lastRejected">;
+  readonly nodeKeys?: Pick<NodeKeysEdge, "view">;
 }
 
 interface KeyFile {
@@ -23,7 +26,7 @@ interface KeyFile {
   readonly path: string;
 }
 
-export function trustView({ files, sha256, config, trust }: TrustViewOptions): TrustView {
+export function trustView({ files, sha256, config, trust, nodeKeys }: TrustViewOptions): TrustView {
   const { trustPath } = config;
   const keyring = trust.look();
   const directory = readTrustDirectory(files, trustPath);
@@ -34,6 +37,7 @@ export function trustView({ files, sha256, config, trust }: TrustViewOptions): T
     trustPath,
     rootKeys: rootKeysOf(keyFiles, keyring),
     ...bundleOf(keyring),
+    ...(nodeKeys === undefined ? {} : { nodeKeys: nodeKeys.view() }),
     problems: [...new Set([...directory.problems, ...problemsOf(keyring, trust.lastRejected())])],
   };
 }
@@ -107,6 +111,8 @@ export interface TrustView {
     readonly notBefore?: string;
     readonly keys: readonly SigningKeyView[];
   };
+  /** The node's own; absent = it has none. */
+  readonly nodeKeys?: NodeKeysView;
   /** Sentences with the remedy. */
   readonly problems: readonly string[];
 }

@@ -164,6 +164,11 @@ export class Upstream {
     this.#connection.groupsChanged();
   }
 
+  /** What a birth says has changed. */
+  announce(): void {
+    this.#connection.announce();
+  }
+
   /** The outbox has new rows beside reports. */
   wake(): void {
     this.#publisher.wake();
@@ -300,6 +305,9 @@ export class UpstreamPort {
 
   /** `groups()` of the upstream has changed. */
   readonly groupsChanged = (): void => this.#upstream?.groupsChanged();
+
+  /** What a birth says has changed. */
+  readonly announce = (): void => this.#upstream?.announce();
 
   readonly facts = (): UpstreamFacts => this.#upstream?.facts() ?? OFFLINE;
 

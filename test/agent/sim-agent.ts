@@ -17,7 +17,7 @@ import { type Clock, type Monotonic, ClockFloor } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
-import { verifyEd25519 } from "../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../src/host/crypto/ed25519.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";

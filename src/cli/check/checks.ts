@@ -2,6 +2,7 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { NODE_KEY, SECRET_KEY } from "../../store/secret-key.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { realFiles } from "../../host/real-files.ts";
 import { readTrustDirectory } from "../../host/root-keys.ts";
@@ -179,7 +180,8 @@ async function permissions({ config, configFile }: CheckContext): Promise<readon
     registryAuthFile,
     "mqtt.passwordFile": mqtt?.passwordFile,
     "mqtt.keyFile": mqtt?.keyFile,
-    "the node's own key": join(stateDir, "secret.key"),
+    "the key of stored Secrets": join(stateDir, SECRET_KEY),
+    "the node's own key": join(stateDir, NODE_KEY),
   };
   const judged = async (
     files: Readonly<Record<string, string | undefined>>,

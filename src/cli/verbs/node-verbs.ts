@@ -42,11 +42,12 @@ export const NODE_VERBS: readonly Verb[] = [
   },
   {
     usage: "trust",
-    description: "show or reset which keys may sign documents for this node",
+    description: "show or reset which keys may sign documents for this node, and its own keys",
     verbs: [
       {
         usage: "show",
-        description: "show whether documents must be signed, and the keys in force",
+        description:
+          "show whether documents must be signed, the keys in force, and the fingerprint of the node's own key",
         flags: outputFlag("json", "yaml"),
         run: async (call) => (await import("../trust.ts")).showTrust(call),
       },
@@ -56,6 +57,12 @@ export const NODE_VERBS: readonly Verb[] = [
           "delete the trust bundle and the version of the document, and accept unsigned documents",
         flags: { "--yes": "do not ask for confirmation" },
         run: async (call) => (await import("../trust.ts")).resetTrust(call),
+      },
+      {
+        usage: "rotate-key",
+        description:
+          "give the node new keys of its own, to which Secrets are sealed; the key before opens what was sealed to it until the next rotation",
+        run: async (call) => (await import("../trust.ts")).rotateKey(call),
       },
     ],
   },

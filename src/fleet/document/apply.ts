@@ -8,6 +8,8 @@ import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts"
 import { prepareDocument, publishDocument, type DocumentFlags } from "./publish-document.ts";
 import { readInput } from "../read-input.ts";
 import { readSigner } from "../trust/signing-keys.ts";
+import { readKnownKeys } from "../seal/known-keys.ts";
+import { printOpened } from "../seal/opened.ts";
 import { waitForNodes } from "./wait.ts";
 import { type TargetFlags, chooseTarget, readTarget } from "./target.ts";
 
@@ -27,7 +29,7 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   const signers = (flags.key ?? []).map(readSigner);
   await using fleet = await openFleet(parts, flags);
   const before = await readTarget(fleet, target, terminal);
-  const order = { input, target, before, signers, ...flags };
+  const order = { input, target, before, signers, random: parts.random, ...flags };
   const prepared = prepareDocument(order, terminal);
   const { generation, digest } = prepared.published;
   if (flags.dryRun === true) {
@@ -47,7 +49,8 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   }
   const waiting = waitForNodes({ fleet, terminal, published, names, timeout });
   const [code] = await Promise.all([waiting, undisputed]);
-  return code;
+  if (code !== 0 || prepared.document["sealed"] === undefined) return code;
+  return printOpened({ fleet, terminal, published, names, known: readKnownKeys(flags.keys) });
 }
 
 export interface DiffFlags extends BrokerFlags, TargetFlags {

@@ -3,6 +3,7 @@
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import type { YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
+import { isSealed } from "./sealed-object.ts";
 import { type JsonObject, isJsonObject, memberOf } from "../../lib/json.ts";
 
 export type FleetTarget = { readonly node: string } | { readonly group: string };
@@ -74,6 +75,10 @@ export function composeDocument(composition: Composition): JsonObject {
   const { input, target, epoch, previousEpoch, generation, issuedAt, allowEmpty } = composition;
   const written = input.document ?? {};
   const { resources: _, epoch: __, target: wanted, allowEmpty: allowed, ...rest } = written;
+  const values = input.objects.map(({ value }) => value);
+  const before: unknown = written["sealed"];
+  const kept: readonly unknown[] = Array.isArray(before) ? before : [];
+  const sealed = [...kept, ...values.filter(isSealed)];
   const fleet = isJsonObject(wanted) ? { fleet: wanted["fleet"] } : {};
   return {
     ...rest,
@@ -86,9 +91,10 @@ export function composeDocument(composition: Composition): JsonObject {
     issuedAt,
     ...(allowEmpty || allowed === true ? { allowEmpty: true } : {}),
     resources:
-      written["resources"] === undefined || input.objects.length > 0
-        ? input.objects.map(({ value }) => value)
+      written["resources"] === undefined || values.length > 0
+        ? values.filter((value) => !isSealed(value))
         : written["resources"],
+    ...(sealed.length === 0 ? {} : { sealed }),
   };
 }
 

@@ -39,7 +39,7 @@ export function diffDocuments(
     if (was === undefined) return [{ type: "Added", object, fields: [] }];
     if (is === undefined) return [{ type: "Removed", object, fields: [] }];
     if (canonicalJson(was) === canonicalJson(is)) return [];
-    const isSecret = object.startsWith("Secret ");
+    const isSecret = /^(?:Sealed)?Secret /.test(object);
     return [{ type: "Changed", object, fields: fieldChanges(was, is, { path: [], isSecret }) }];
   });
 }

@@ -6,6 +6,7 @@ import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { digestOf } from "../../protocol/dsse.ts";
 import {
@@ -17,6 +18,8 @@ import {
 import { judgeApply, applyWarnings } from "./validate-document.ts";
 import { nextVersion, type NextVersion } from "./next-generation.ts";
 import type { Fleet } from "../open-broker.ts";
+import { recipientsOf } from "../seal/recipients.ts";
+import { sealInput } from "../seal/seal-secret.ts";
 import { signMessage, type Signer } from "../trust/signing-keys.ts";
 import type { Published } from "./apply-progress.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
@@ -28,6 +31,10 @@ export interface DocumentFlags {
   readonly epoch?: string;
   readonly allowEmpty?: boolean;
   readonly allowPlainSecrets?: boolean;
+  /** Each Secret becomes a SealedSecret for the nodes of the target. */
+  readonly seal?: boolean;
+  /** With the accepted keys of nodes. */
+  readonly keys: string;
 }
 
 export interface DocumentOrder extends DocumentFlags {
@@ -35,6 +42,7 @@ export interface DocumentOrder extends DocumentFlags {
   readonly target: FleetTarget;
   readonly before: TargetBefore;
   readonly signers: readonly Signer[];
+  readonly random: Random;
 }
 
 export interface PreparedDocument {
@@ -51,14 +59,17 @@ export function prepareDocument(order: DocumentOrder, terminal: Terminal): Prepa
   const { epoch, generation } = version;
   const allowEmpty = order.allowEmpty === true;
   const issuedAt = rfc3339(terminal.clock.now());
-  const document = composeDocument({ input, target, ...version, issuedAt, allowEmpty });
+  const shut = order.seal === true ? sealed(order, terminal) : input;
+  const document = composeDocument({ input: shut, target, ...version, issuedAt, allowEmpty });
   const payload = jsonBytes(document);
   const judged = judgeApply({
     target,
     generation,
     payload,
     objects: input.objects,
+    published: shut.objects,
     signed: signers.length > 0,
+    mustSeal: order.seal === true,
     allowPlainSecrets: order.allowPlainSecrets === true,
     sha256,
   });
@@ -70,6 +81,15 @@ export function prepareDocument(order: DocumentOrder, terminal: Terminal): Prepa
   warn(terminal, applyWarnings(before.retained, document, kind));
   const digest = digestOf(payload, sha256);
   return { document, message, published: { source: sourceOf(target), epoch, generation, digest } };
+}
+
+/** Throws CliError that names each node without an accepted key. */
+function sealed(
+  { input, target, before, keys, random }: DocumentOrder,
+  terminal: Terminal,
+): WrittenInput {
+  const recipients = recipientsOf(before.nodes, keys, terminal);
+  return sealInput(input, { target, recipients, random });
 }
 
 /** Throws CliError when another operator was faster. */

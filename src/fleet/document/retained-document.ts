@@ -15,6 +15,7 @@ const VERSION = objectType("DesiredState", {
   generation: count("Generation of the document."),
   issuedAt: maybeText("Time of the signature."),
   resources: fieldOf(listOf(anything))({ about: "The objects.", default: [] }),
+  sealed: fieldOf(listOf(anything))({ about: "Sealed Secrets.", default: [] }),
 });
 
 export interface RetainedDocument {
@@ -25,6 +26,7 @@ export interface RetainedDocument {
   /** The keys that signed it; [] = unsigned. */
   readonly keyids: readonly string[];
   readonly issuedAt?: string;
+  /** SealedSecrets too. */
   readonly resources: readonly unknown[];
   readonly document: JsonObject;
 }
@@ -41,8 +43,10 @@ export function readRetained(
     message.type === "Signed" ? message.envelope : { payload: bytes, signatures: [] };
   const document = readDocuments(payload, DOCUMENT_LIMITS).documents[0]?.value;
   if (!isJsonObject(document)) return undefined;
-  const version = readLeniently(VERSION, document);
-  if (version === undefined) return undefined;
+  const read = readLeniently(VERSION, document);
+  if (read === undefined) return undefined;
+  const { sealed, ...version } = read;
+  const resources = [...version.resources, ...sealed];
   const keyids = signatures.map(({ keyid }) => keyid);
-  return { ...version, digest: digestOf(payload, sha256), keyids, document };
+  return { ...version, resources, digest: digestOf(payload, sha256), keyids, document };
 }

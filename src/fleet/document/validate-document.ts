@@ -13,6 +13,8 @@ import {
 } from "../../source/document/resources.ts";
 import { errorLine } from "../../cli/terminal-text.ts";
 import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
+import { isSealed, namesOf } from "./sealed-object.ts";
+import type { DesiredObject } from "../../api/v1/object/local-object.ts";
 import type { RetainedDocument } from "./retained-document.ts";
 import { type JsonObject, memberOf } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
@@ -23,8 +25,13 @@ export interface ApplyToJudge {
   readonly generation: number;
   /** The bytes a node would read. */
   readonly payload: Uint8Array;
+  /** As an operator wrote them. */
   readonly objects: readonly WrittenObject[];
+  /** The same as they are published: Secrets may be sealed. */
+  readonly published: readonly WrittenObject[];
   readonly signed: boolean;
+  /** A Secret that is not sealed is an error. */
+  readonly mustSeal: boolean;
   readonly allowPlainSecrets: boolean;
   readonly sha256: Sha256;
 }
@@ -39,16 +46,20 @@ export function judgeApply(apply: ApplyToJudge): ApplyJudgement {
   const read = readEnvelope(apply.payload, "node" in apply.target ? "node" : "group");
   if (read.type === "Invalid") return { errors: read.errors.map(envelopeLine), warnings: [] };
   if (read.type !== "Envelope") return { errors: ["this is no DesiredState"], warnings: [] };
-  const { unsupported, ignored, allowEmpty, resources } = read.envelope;
+  const { unsupported, ignored, allowEmpty, resources, sealed } = read.envelope;
   const { rejections, notices, secrets, isNothing } = judgeObjects(apply);
   const empty =
-    (countObjects(resources) === 0 || isNothing) && !allowEmpty
+    sealed.length === 0 && (countObjects(resources) === 0 || isNothing) && !allowEmpty
       ? [
           `${isNothing ? "nothing in the document runs on a node" : "the document is empty"}, which would remove everything; add --allow-empty if that is intended`,
         ]
       : [];
+  const unsigned =
+    sealed.length > 0 && !apply.signed
+      ? ["nodes open sealed Secrets of signed documents only; sign it with --key"]
+      : [];
   return {
-    errors: [...unsupported.map(envelopeLine), ...rejections, ...empty, ...secrets],
+    errors: [...unsupported.map(envelopeLine), ...rejections, ...empty, ...secrets, ...unsigned],
     warnings: [...ignored.map(envelopeLine), ...notices],
   };
 }
@@ -60,7 +71,8 @@ function judgeObjects(apply: ApplyToJudge): {
   /** All objects are of kinds that one node does not run. */
   readonly isNothing: boolean;
 } {
-  const { target, generation, objects, signed, allowPlainSecrets, sha256 } = apply;
+  const { target, generation, objects: written, signed, sha256 } = apply;
+  const objects = written.filter(({ value }) => !isSealed(value));
   const source = "node" in target ? "mqtt:node" : groupSource(target.group);
   const address = { source, ref: targetName(target), node: "node" in target ? target.node : "" };
   const context = { clusterDNS: true, generation, sha256, lenient: false, signed };
@@ -75,13 +87,7 @@ function judgeObjects(apply: ApplyToJudge): {
     ...conflictsAmong(pods, address),
     ...refusedAmong(local, [], address),
   ];
-  const shared = "group" in target && !allowPlainSecrets;
-  const secrets = local
-    .filter(({ object }) => shared && object.kind === "Secret")
-    .map(
-      ({ object: { metadata } }) =>
-        `Secret ${metadata.namespace}/${metadata.name}: every reader of the group's topic can read it; put it into the document of each node, or add --allow-plain-secrets`,
-    );
+  const secrets = plainSecrets(local, apply);
   const notices = decoded.flatMap((one) => [...one.ignoredKinds, ...one.notices]);
   return {
     rejections: rejections.map(rejectionLine),
@@ -89,6 +95,28 @@ function judgeObjects(apply: ApplyToJudge): {
     secrets,
     isNothing: decoded.length > 0 && decoded.every(holdsNothing),
   };
+}
+
+/** Secrets that others would read on the broker. */
+function plainSecrets(
+  local: readonly DesiredObject[],
+  { target, published, mustSeal, allowPlainSecrets }: ApplyToJudge,
+): readonly string[] {
+  const sealed = new Set(
+    published.flatMap(({ value }) => {
+      const { namespace, name } = namesOf(value);
+      return isSealed(value) ? [`${namespace}/${name}`] : [];
+    }),
+  );
+  const plain = local.flatMap(({ object: { kind, metadata } }) => {
+    const name = `${metadata.namespace}/${metadata.name}`;
+    return kind === "Secret" && !sealed.has(name) ? [name] : [];
+  });
+  const why = mustSeal
+    ? "it stands in a list, where it is not sealed; write it as an object of its own"
+    : "every reader of the group's topic can read it; add --seal, put it into the document of each node, or add --allow-plain-secrets";
+  const isRefused = mustSeal || ("group" in target && !allowPlainSecrets);
+  return isRefused ? plain.map((name) => `Secret ${name}: ${why}`) : [];
 }
 
 function envelopeLine({ path, message }: FieldError): string {

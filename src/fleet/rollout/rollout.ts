@@ -36,7 +36,10 @@ export async function beginRollout(parts: FleetParts, flags: RolloutFlags): Prom
   return atDesk(parts, flags, async (desk) => {
     const { before, target, signers } = desk;
     const { retained } = before;
-    const prepared = prepareDocument({ input, target, before, signers, ...flags }, terminal);
+    const prepared = prepareDocument(
+      { input, target, before, signers, random: parts.random, ...flags },
+      terminal,
+    );
     // It was killed, or it is begun once more: the nodes know the document already.
     if (retained !== undefined && isSameContent(retained.document, prepared.document))
       return resume(desk, presentVersion(desk));

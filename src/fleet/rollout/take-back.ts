@@ -21,7 +21,8 @@ export async function takeBack(
   const { terminal } = parts;
   const before = await readTarget(fleet, target, terminal);
   const input = await inputToRestore(desk, before, previous);
-  const prepared = prepareDocument({ input, target, before, signers, ...flags }, terminal);
+  const order = { input, target, before, signers, random: parts.random, ...flags };
+  const prepared = prepareDocument(order, terminal);
   const { published, document } = prepared;
   keepDocument(flags.history, { ...target, ...published }, document);
   await publishDocument(fleet, before, prepared);

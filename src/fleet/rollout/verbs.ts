@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "commander";
 import { durationOf, type Flag, type Flags } from "../../cli/flags.ts";
 import type { Verb } from "../../cli/define-verb.ts";
 import { parseDuration } from "../../api/resource/duration.ts";
-import { keyFlag, timeoutFlag } from "../flags.ts";
+import { keyFlag, SEAL_FLAGS, timeoutFlag } from "../flags.ts";
 import type { FleetParts } from "../open-broker.ts";
 import { HISTORY } from "./history.ts";
 import { parseStep, type WrittenStep } from "./plan-rollout.ts";
@@ -50,6 +50,7 @@ const FLAGS: Flags = {
   },
   "--epoch <epoch>": "epoch of the document, if not that of the nodes",
   "--allow-plain-secrets": "publish even if a Secret can be read by the whole group",
+  ...SEAL_FLAGS,
   ...timeoutFlag(TIMEOUT, "how long nodes have to be healthy again after an undo"),
 };
 

@@ -12,7 +12,7 @@ import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
 import type { Terminal } from "../../cli/process-io.ts";
 import { rootKeysOf } from "../../trust/verify-signature.ts";
-import { verifyEd25519 } from "../../host/ed25519.ts";
+import { verifyEd25519 } from "../../host/crypto/ed25519.ts";
 import { writtenBundle } from "./bundle-file.ts";
 import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
 import { readOnly } from "../read-input.ts";

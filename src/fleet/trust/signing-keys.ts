@@ -13,7 +13,7 @@ import {
   type SignedKind,
 } from "../../protocol/dsse.ts";
 import type { PublicKey } from "../../protocol/trust-bundle.ts";
-import { publicKeyOfPem, verifyEd25519 } from "../../host/ed25519.ts";
+import { publicKeyOfPem, verifyEd25519 } from "../../host/crypto/ed25519.ts";
 import { verifiedBy } from "../../trust/verify-signature.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 

@@ -11,7 +11,14 @@ import { desiredDocument, readCheckpoint } from "./decode.ts";
 import { documentRejections } from "./refusal.ts";
 import { decodeResources } from "./resources.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
+import { openSealed, type SealKeys } from "./sealed.ts";
 import { documentOf } from "./target.ts";
+
+interface DecodeParts {
+  readonly sha256: Sha256;
+  /** Absent = the node has none. */
+  readonly keys?: SealKeys | undefined;
+}
 
 export interface DecodedDocument {
   readonly document: DesiredDocument;
@@ -26,12 +33,12 @@ export interface DecodedDocument {
 export function decodeAccepted(
   accepted: AcceptedDocument,
   address: DocumentAddress,
-  sha256: Sha256,
+  { sha256, keys }: DecodeParts,
 ): DecodedDocument {
   const { generation, signed = false, lost } = accepted;
   const read = readCheckpoint(accepted.payload, documentOf(address));
-  const { resources } = read;
-  const decoded = decodeResources(resources, {
+  const sealed = openSealed(read.sealed, address, keys);
+  const decoded = decodeResources([...read.resources, ...sealed.secrets], {
     address,
     generation,
     sha256,
@@ -39,9 +46,14 @@ export function decodeAccepted(
     signed,
   });
   const unread = lost === undefined ? read.errors : [lostError(generation, lost)];
-  const damage = [...documentRejections(unread, address), ...decoded.errors];
+  const damage = [
+    ...documentRejections(unread, address),
+    ...sealed.damaged,
+    ...sealed.otherKeys,
+    ...decoded.errors,
+  ];
   return {
-    document: desiredDocument(accepted, read, decoded),
+    document: desiredDocument(accepted, read, { ...decoded, opened: sealed.names }),
     rejected: [...damage, ...decoded.ignoredKinds],
     intact: damage.length === 0,
   };

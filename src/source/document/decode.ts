@@ -20,6 +20,8 @@ export interface WrittenResource {
   readonly index: number;
   readonly value: unknown;
   readonly locate: Locate;
+  /** Where it stands; absent = in `resources`. */
+  readonly list?: "sealed";
 }
 
 export interface Envelope extends Omit<DesiredState, "resources"> {
@@ -31,10 +33,10 @@ export interface Envelope extends Omit<DesiredState, "resources"> {
 
 type Terms = Pick<
   DesiredState,
-  "issuedAt" | "expiresAt" | "groups" | "labels" | "policy" | "agent" | "config"
+  "issuedAt" | "expiresAt" | "groups" | "labels" | "policy" | "agent" | "config" | "sealed"
 >;
 type Checkpoint = Terms & Pick<Envelope, "resources"> & { readonly errors: readonly FieldError[] };
-const NOTHING = { policy: DEFAULT_POLICY, resources: [], groups: [], labels: {} };
+const NOTHING = { policy: DEFAULT_POLICY, resources: [], groups: [], labels: {}, sealed: [] };
 
 export type ReadEnvelope =
   | { readonly type: "Envelope"; readonly envelope: Envelope }
@@ -78,7 +80,10 @@ export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint 
   };
 }
 
-type Content = Pick<DesiredDocument, "pods" | "written" | "objects" | "runs" | "services">;
+type Content = Pick<
+  DesiredDocument,
+  "pods" | "written" | "objects" | "runs" | "services" | "opened"
+>;
 
 /** The document without its payload; empty groups and labels are absent. */
 export function desiredDocument(
@@ -90,7 +95,7 @@ export function desiredDocument(
     signed = false,
   }: Omit<AcceptedDocument, "payload" | "observedGeneration" | "acceptedAt">,
   { issuedAt, expiresAt, groups, labels, policy, agent, config }: Terms,
-  { pods, written, objects, runs = [], services = [] }: Content,
+  { pods, written, objects, runs = [], services = [], opened = [] }: Content,
 ): DesiredDocument {
   return {
     source,
@@ -104,6 +109,7 @@ export function desiredDocument(
     objects,
     ...(runs.length === 0 ? {} : { runs }),
     ...(services.length === 0 ? {} : { services }),
+    ...(opened.length === 0 ? {} : { opened }),
     // Without a signature, anyone can have written the time.
     ...withoutUndefined({ issuedAt: signed ? issuedAt : undefined, expiresAt }),
     // Nor is there an update of the agent, or a setting of it.

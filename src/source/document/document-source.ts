@@ -18,6 +18,7 @@ import { judgeDocument, type Verdict } from "./judge-document.ts";
 import { type DocumentRefusal, refusal, storageRefusal } from "./refusal.ts";
 import { RefusalMemory } from "../../trust/last-rejected.ts";
 import { supersededBy } from "./epoch-and-generation.ts";
+import { reportedSource } from "../../protocol/wire-text.ts";
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../../lib/token-bucket.ts";
 import { digestOf } from "../../protocol/dsse.ts";
 import { documentHand, type Hand } from "../../store/start-guard/hand.ts";
@@ -40,6 +41,7 @@ export class DocumentSource implements Disposable {
   readonly #refusalLog: RefusalLog;
   #stored: AcceptedDocument | undefined;
   #document: DesiredDocument | undefined;
+  #openedSignature: Uint8Array | undefined;
   /** False until a document was accepted or restored whole: until then a missing pod is no orphan. */
   #ready = false;
   /** What the accepted document leaves out or ignores. */
@@ -81,7 +83,7 @@ export class DocumentSource implements Disposable {
 
   /** Restores the accepted document and publishes nothing yet. Throws what the checkpoint throws. */
   restore(): void {
-    const { documents, log, sha256 } = this.#rules;
+    const { documents, log, ...parts } = this.#rules;
     const { source } = this;
     const stored = documents.get(source);
     this.#stored = stored;
@@ -91,7 +93,7 @@ export class DocumentSource implements Disposable {
     const why = this.#guard.waits(hand);
     if (why !== undefined) return this.#restoreLater(hand, why);
     using _ = this.#guard.hold(hand);
-    const { document, rejected, intact } = decodeAccepted(stored, this.#options.address, sha256);
+    const { document, rejected, intact } = decodeAccepted(stored, this.#options.address, parts);
     this.#notices = rejected;
     this.#ready = intact;
     if (lost !== undefined) {
@@ -100,7 +102,7 @@ export class DocumentSource implements Disposable {
       log.error(message, { source, generation, why: lost });
       return;
     }
-    this.#document = document;
+    this.#setDocument(document);
     const { pods, objects } = document;
     log.info("restored the desired document", {
       source,
@@ -221,7 +223,7 @@ export class DocumentSource implements Disposable {
       document: this.#document,
       observedGeneration: this.#stored?.observedGeneration ?? 0,
       acceptedAt: this.#stored?.acceptedAt ?? 0,
-      ...(superseded === undefined ? {} : { superseded }),
+      ...withoutUndefined({ superseded, openedSignature: this.#openedSignature }),
       lastRejected: this.#refusals.last(),
     };
   }
@@ -282,6 +284,14 @@ export class DocumentSource implements Disposable {
     });
   }
 
+  #setDocument(document: DesiredDocument): void {
+    this.#document = document;
+    const { epoch, generation, digest, opened: secrets } = document;
+    const facts = { source: reportedSource(this.source), epoch, generation, digest };
+    this.#openedSignature =
+      secrets === undefined ? undefined : this.#rules.keys?.signOpened({ ...facts, secrets });
+  }
+
   #proveTime(document: DesiredDocument | undefined): void {
     if (document?.issuedAt !== undefined) this.#rules.onIssued(document.issuedAt);
   }
@@ -318,7 +328,7 @@ export class DocumentSource implements Disposable {
       return;
     }
     this.#stored = accepted;
-    this.#document = document;
+    this.#setDocument(document);
     this.#ready = true;
     this.#notices = notices;
     this.#refused = [];

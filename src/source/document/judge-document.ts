@@ -41,6 +41,7 @@ import { reportedSource } from "../../protocol/wire-text.ts";
 import { documentOf, judgeTarget } from "./target.ts";
 import { unmetRequirements, type NodeFacts } from "./requires.ts";
 import { judgeAge, expiredOnArrival } from "./issued-and-expires.ts";
+import { judgeSealed, openSealed, type OpenedSecrets, type SealKeys } from "./sealed.ts";
 import { waitsFor, type StagedFacts } from "./staged.ts";
 
 /** What judging depends on, whatever the message and the moment. */
@@ -49,6 +50,8 @@ export interface JudgeRules {
   /** `mqtt.fleet`; absent = any. */
   readonly fleet?: string;
   readonly podRules: PodRules;
+  /** The node's own; absent = it has none, and no Secret can be sealed to it. */
+  readonly keys?: SealKeys | undefined;
   readonly sha256: Sha256;
 }
 
@@ -163,7 +166,11 @@ function judgeEnvelope(
     judgeSettings(envelope, context.facts, isSigned) ??
     judgeDemands(envelope, arrival);
   if (unmet !== undefined) return refuse(unmet, generation);
-  const resources = decodeResources(envelope.resources, {
+  const { keys } = context;
+  const sealed = openSealed(envelope.sealed, address, isSigned ? keys : undefined);
+  const isShut = judgeSealed(envelope.sealed, sealed, { isSigned, hasKeys: keys !== undefined });
+  if (isShut !== undefined) return refuse(isShut, generation);
+  const resources = decodeResources([...envelope.resources, ...sealed.secrets], {
     address,
     clusterDNS: context.facts.clusterDNS ?? false,
     generation,
@@ -175,7 +182,7 @@ function judgeEnvelope(
   if (wrong !== undefined) return refuse(wrong, generation);
   const waits = judgeStaged(envelope, arrival);
   if (waits !== undefined) return refuse(waits, generation);
-  return accept(arrival, { envelope, resources, opened });
+  return accept(arrival, { envelope, resources, sealed, opened });
 }
 
 function versionVerdict(
@@ -215,7 +222,8 @@ function judgeDemands(
     ...references,
   ];
   if (unmet.length > 0) return refusalOf(412, unmet, address);
-  if (countObjects(envelope.resources) > 0 || envelope.allowEmpty) return undefined;
+  const objects = countObjects(envelope.resources) + envelope.sealed.length;
+  if (objects > 0 || envelope.allowEmpty) return undefined;
   const message =
     "resources is empty, which would remove everything; write allowEmpty: true if that is meant";
   return refusal(417, message);
@@ -276,10 +284,11 @@ function accept(
   judged: {
     readonly envelope: Envelope;
     readonly resources: DecodedResources;
+    readonly sealed: OpenedSecrets;
     readonly opened: OpenedDocument;
   },
 ): Verdict {
-  const { envelope, resources, opened } = judged;
+  const { envelope, resources, sealed, opened } = judged;
   const { payload, digest, signature } = opened;
   const { epoch, generation } = envelope;
   // Generations of another epoch, or after a reset, are not comparable.
@@ -291,7 +300,7 @@ function accept(
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: desiredDocument(version, envelope, resources),
+    document: desiredDocument(version, envelope, { ...resources, opened: sealed.names }),
     accepted: {
       ...version,
       payload,
@@ -303,7 +312,7 @@ function accept(
       ...documentRejections(envelope.ignored, address),
       ...ignoredKinds,
       ...notices,
-      ...sharedSecrets(objects, address),
+      ...sharedSecrets(objects, address, sealed.names),
       ...(signature === undefined ? [] : unpinned(allPods(resources), address)),
     ],
   };

@@ -112,11 +112,17 @@ function decodeResource(
   };
 }
 
-function placed(rejection: Rejection, resource: WrittenResource): Rejection {
+function placed(found: Rejection, resource: WrittenResource): Rejection {
+  // A message may quote what nobody but the node and the sender knows.
+  const rejection = resource.list === "sealed" ? { ...found, message: NOT_SHOWN } : found;
   if (rejection.name !== undefined) return rejection;
   const separator = rejection.path === "" || rejection.path.startsWith("[") ? "" : ".";
-  return { ...rejection, path: `resources[${resource.index}]${separator}${rejection.path}` };
+  const { list = "resources", index } = resource;
+  return { ...rejection, path: `${list}[${index}]${separator}${rejection.path}` };
 }
+
+const NOT_SHOWN =
+  "is invalid or ignored; what it holds is not shown, as it is sealed: run agent validate on the Secret before it is sealed";
 
 /** The number of objects; a list counts as its items, also a nested one. */
 export function countObjects(resources: readonly WrittenResource[]): number {
@@ -203,15 +209,17 @@ export function allPods({ pods, runs }: DecodedResources): readonly Pick<Desired
   return [...pods, ...runs.map(({ sample: pod }) => ({ pod }))];
 }
 
-/** Secrets that every member of the group, and every reader of its topic, gets. */
+/** Secrets that every member of the group, and every reader of its topic, gets; `sealed`: `namespace/name` of others. */
 export function sharedSecrets(
   objects: readonly DesiredObject[],
   address: DocumentAddress,
+  sealed: readonly string[],
 ): readonly Rejection[] {
   if (groupOf(address) === undefined) return [];
-  const message = "the whole group can read this Secret; put it into the document of each node";
+  const message =
+    "the whole group can read this Secret; seal it with agent fleet apply --seal, or put it into the document of each node";
   return objects
-    .filter(({ object }) => object.kind === "Secret")
+    .filter(({ object }) => object.kind === "Secret" && !sealed.includes(podName(object)))
     .map(({ object }) =>
       rejectionIn(address, object, { code: "SecretInSharedDocument", path: "", message }),
     );

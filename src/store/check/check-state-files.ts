@@ -8,7 +8,7 @@ import { checkedContent, textOf } from "../checked-file.ts";
 import { readRolloutRows } from "../checkpoint-schemas.ts";
 import { ROLLOUTS_MAGIC } from "../document/rollouts.ts";
 import { decodeDocumentFile } from "../document/stored-document.ts";
-import { lookAtSecretKey } from "../secret-key.ts";
+import { lookAtSecretKey, NODE_KEY, SECRET_KEY } from "../secret-key.ts";
 import { decodeTrust } from "../trust-file.ts";
 import type { StateProblem } from "./state-problem.ts";
 
@@ -86,11 +86,32 @@ function looker(files: PlainFiles) {
   };
 }
 
+const KEY_FILES: Readonly<Record<string, string>> = {
+  [SECRET_KEY]: "stored Secrets come again with their documents and manifests",
+  [NODE_KEY]: "what was sealed to it has to be sealed again",
+};
+
 function keyProblems(stateDir: string, files: PlainFiles): readonly StateProblem[] {
-  const file = join(stateDir, "secret.key");
-  const remedy = `restore it from a backup; else ${STOPPED} sets it aside and makes a new one, and stored Secrets come again with their documents and manifests`;
+  return Object.entries(KEY_FILES).flatMap(([name, loss]) =>
+    keyProblem(join(stateDir, name), { stateDir, files, name, loss }),
+  );
+}
+
+interface KeyFile {
+  readonly stateDir: string;
+  readonly files: PlainFiles;
+  readonly name: string;
+  /** What a new key costs. */
+  readonly loss: string;
+}
+
+function keyProblem(
+  file: string,
+  { stateDir, files, name, loss }: KeyFile,
+): readonly StateProblem[] {
+  const remedy = `restore it from a backup; else ${STOPPED} sets it aside and makes a new one, and ${loss}`;
   try {
-    const key = lookAtSecretKey(stateDir, files);
+    const key = lookAtSecretKey(stateDir, files, name);
     if (key === undefined || "bytes" in key) return [];
     return [{ part: "state", file, what: `it ${key.damage}`, remedy, repair: { type: "Reopen" } }];
   } catch (error) {

@@ -24,7 +24,7 @@ import { duplicateCondition, type Attempt } from "./duplicate-identity.ts";
 
 export interface UpstreamConnectionOptions extends Pick<
   Edges,
-  "clock" | "random" | "log" | "files" | "mqtt" | "bootId" | "clockSynchronised"
+  "clock" | "random" | "log" | "files" | "mqtt" | "bootId" | "clockSynchronised" | "nodeKeys"
 > {
   readonly config: MqttConfig;
   readonly nodeName: string;
@@ -261,7 +261,8 @@ export class UpstreamConnection {
   #state(state: "online" | "offline" | "lost", session: number): MqttMessage {
     const { clock, incarnation, bootId: bootID, agentVersion: agent } = this.#options;
     const now = clock.now();
-    const payload = stateMessage(state, { incarnation, session, now, bootID, agent });
+    const keys = this.#options.nodeKeys?.published();
+    const payload = stateMessage(state, { incarnation, session, now, bootID, agent, keys });
     return { topic: this.#stateTopic, payload, qos: 1, retain: true };
   }
 

@@ -3,6 +3,7 @@
 
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 import { earliest, rfc3339, type Monotonic } from "../../lib/clock.ts";
 import type {
   DocumentState,
@@ -59,7 +60,7 @@ interface Images {
 }
 
 type Verdict = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
-type Version = Omit<Ack, keyof Verdict | "since" | "lastRejected">;
+type Version = Omit<Ack, keyof Verdict | "since" | "lastRejected" | "opened">;
 
 /** The acknowledgement of one MQTT source; undefined = it has neither accepted nor refused anything. */
 export function acknowledge(
@@ -79,9 +80,18 @@ export function acknowledge(
   const { ack, ...answer } = acknowledgePods(version, judged, facts);
   return {
     ...answer,
-    ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
+    ack: {
+      ...ack,
+      ...withoutUndefined({ lastRejected: rejected, opened: openedOf(state) }),
+    },
     ...(hasConverged ? {} : overtaken(state, source)),
   };
+}
+
+/** The signed report of what was sealed. */
+function openedOf({ document, openedSignature: sig }: DocumentState): Ack["opened"] {
+  const secrets = document?.opened;
+  return secrets === undefined || sig === undefined ? undefined : { secrets, sig: sig.toBase64() };
 }
 
 function versionOf(document: DocumentVersion, source: string): Version {

@@ -7,7 +7,7 @@ import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
 import type { Edges } from "../../../src/edges.ts";
 import { buildSources } from "../../../src/agent/build-sources.ts";
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import { type Trust, resetTrust } from "../../../src/trust/trust.ts";

@@ -102,6 +102,7 @@ beforeEach(async () => {
       imageOrders: NO_IMAGES,
       summary: () => Promise.resolve({}),
       resetTrust: () => undefined,
+      rotateNodeKeys: () => undefined,
     },
   });
   await server.listen();

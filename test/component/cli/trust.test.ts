@@ -98,6 +98,7 @@ beforeEach(async () => {
       changeHold: () => ({ type: "NotFound" }),
       imageOrders: NO_IMAGES,
       summary: () => Promise.resolve({}),
+      rotateNodeKeys: () => undefined,
       resetTrust: () => {
         if (trouble !== undefined) throw new Error(trouble);
         resets += 1;

@@ -8,7 +8,7 @@ import {
   readSignedEnvelope,
   type SignedEnvelope,
 } from "../../../src/protocol/dsse.ts";
-import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { containing, FleetStage, POD } from "./fleet-stage.ts";
 

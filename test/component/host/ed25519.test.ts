@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 
 const hex = (text: string): Uint8Array => Uint8Array.fromHex(text);

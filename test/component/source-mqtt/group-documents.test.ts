@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { rootKeysOf, signersOf } from "../../../src/trust/verify-signature.ts";
 import type { Keyring } from "../../../src/trust/keyring.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { signersOf } from "../../../src/trust/verify-signature.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";
 import { written } from "../../unit/source/desired-arrival.ts";

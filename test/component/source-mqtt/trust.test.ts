@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import type { DocumentState } from "../../../src/protocol/desired-document.ts";
 import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import type { Store } from "../../../src/store/store.ts";

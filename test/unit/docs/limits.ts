@@ -298,6 +298,14 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["component/source-mqtt/staged.test.ts"],
   },
   {
+    input: "sealed Secrets of a document; keys that one is sealed to",
+    bounds: {
+      "64": "protocol/sealed-secret.ts MAX_SEALED",
+      "512": "protocol/sealed-secret.ts MAX_KEYS",
+    },
+    tests: ["unit/source/document/sealed.test.ts"],
+  },
+  {
     input: "values of a label in the metrics of `agent fleet exporter`; one of them",
     bounds: {
       "100 values": "fleet/exporter/fleet-metrics.ts MAX_LABEL_VALUES",

@@ -11,7 +11,7 @@ import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";
 import { MAX_GROUPS, MAX_TOPIC_BYTES, parseTopic } from "../../../src/protocol/mqtt-topics.ts";
 import { stateMessage } from "../../../src/protocol/reported-state.ts";
 import type { Phase, RefusalCode, ResponsePhase } from "../../../src/protocol/status-codes.ts";
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { readEnvelope } from "../../../src/source/document/decode.ts";
 import { sha256 } from "../api/digest.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { judgeRelease } from "../../../src/self-update/judge-release.ts";
 import { keyringOf, type Keyring } from "../../../src/trust/keyring.ts";
 import { aBundle, aSigner, signed, type Signer } from "../../fakes/a-signer.ts";

@@ -60,6 +60,7 @@ export function someFacts(over: Partial<ServerFacts> = {}): ServerFacts {
     restart: () => Promise.resolve(undefined),
     changeHold: () => ({ type: "NotFound" }),
     resetTrust: () => undefined,
+    rotateNodeKeys: () => undefined,
     shutdown: () => NO_SHUTDOWN,
     selfUpdate: () => ({ version: "1.0.0", phase: "Idle", failed: [] }),
     orderSelfUpdate: () => undefined,

@@ -74,7 +74,7 @@ describe("objects of a document", () => {
 
   test("are the same again after a restart", () => {
     const text = document(aWrittenPod("web"), config("a", "1"), secret("a", "2"), claim);
-    const { document: again, intact } = decodeAccepted(storedFrom(text), ADDRESS, sha256);
+    const { document: again, intact } = decodeAccepted(storedFrom(text), ADDRESS, { sha256 });
     expect([again.objects, intact]).toEqual([declared(text), true]);
   });
 
@@ -86,7 +86,7 @@ describe("objects of a document", () => {
       config("b", "2"),
       secret("", VALUE),
     );
-    const restored = decodeAccepted(storedFrom(text), ADDRESS, sha256);
+    const restored = decodeAccepted(storedFrom(text), ADDRESS, { sha256 });
     expect(restored.document.objects.map(({ object }) => object.metadata.name)).toEqual([
       "a",
       "agent-node",
@@ -100,7 +100,7 @@ describe("objects of a document", () => {
 
   test("of a document that cannot be opened any more ask for nothing, and it is not the whole truth", () => {
     const stored = storedFrom("", { holdsSecrets: true, lost: "it was sealed with another key" });
-    expect(decodeAccepted(stored, ADDRESS, sha256)).toMatchObject({
+    expect(decodeAccepted(stored, ADDRESS, { sha256 })).toMatchObject({
       document: { generation: 7, pods: [], objects: [] },
       intact: false,
       rejected: [

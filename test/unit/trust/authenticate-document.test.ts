@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import type { AcceptedDocument, DocumentAddress } from "../../../src/protocol/desired-document.ts";
 import { writeSignedEnvelope, type SignedKind } from "../../../src/protocol/dsse.ts";
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import type { JudgeContext, Verdict } from "../../../src/source/document/judge-document.ts";
 import { keyringOf, type Keyring } from "../../../src/trust/keyring.ts";
 import { aBundle, aSigner, anEnvelope, signed, type Signer } from "../../fakes/a-signer.ts";

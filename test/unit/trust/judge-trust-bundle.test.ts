@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { verifyEd25519 } from "../../../src/host/crypto/ed25519.ts";
 import { judgeTrustBundle, type BundleVerdict } from "../../../src/trust/judge-trust-bundle.ts";
 import { keyringOf, type Keyring } from "../../../src/trust/keyring.ts";
 import { aBundle, aSigner, anEnvelope, signed, type Signer } from "../../fakes/a-signer.ts";

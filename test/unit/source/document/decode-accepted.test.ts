@@ -4,7 +4,7 @@ import { decodeAccepted } from "../../../../src/source/document/decode-accepted.
 import { sha256 } from "../../api/digest.ts";
 import { ADDRESS, aWrittenPod, judge, storedFrom, written } from "../desired-arrival.ts";
 
-const restore = (text: string) => decodeAccepted(storedFrom(text), ADDRESS, sha256);
+const restore = (text: string) => decodeAccepted(storedFrom(text), ADDRESS, { sha256 });
 
 describe("decodeAccepted", () => {
   test("gives exactly the document that was accepted", () => {
@@ -14,7 +14,7 @@ describe("decodeAccepted", () => {
     });
     const verdict = judge(text);
     if (verdict.type !== "Accepted") throw new Error(verdict.type);
-    expect(decodeAccepted(verdict.accepted, ADDRESS, sha256)).toEqual({
+    expect(decodeAccepted(verdict.accepted, ADDRESS, { sha256 })).toEqual({
       document: verdict.document,
       rejected: [],
       intact: true,
@@ -23,7 +23,7 @@ describe("decodeAccepted", () => {
 
   test("marks document and pods as signed, without a key", () => {
     const stored = storedFrom(written(), { signed: true });
-    const { document } = decodeAccepted(stored, ADDRESS, sha256);
+    const { document } = decodeAccepted(stored, ADDRESS, { sha256 });
     expect(document).toMatchObject({ signed: true, pods: [{ signed: true }] });
     const plain = restore(written()).document;
     expect([plain.signed, plain.pods[0]?.signed]).toEqual([undefined, undefined]);
@@ -87,7 +87,7 @@ resources:
     expect(document.services).toMatchObject([{ name: "web", selector: { app: "web" } }]);
     expect(document).toEqual(verdict.document);
     expect(document.services?.[0]?.signed).toBeUndefined();
-    const signed = decodeAccepted(storedFrom(text, { signed: true }), ADDRESS, sha256);
+    const signed = decodeAccepted(storedFrom(text, { signed: true }), ADDRESS, { sha256 });
     expect(signed.document.services).toMatchObject([{ signed: true }]);
   });
 

@@ -61,7 +61,7 @@ describe("the groups and labels in a node document", () => {
   });
 
   test("is still known after a restart", () => {
-    const { document, intact } = decodeAccepted(storedFrom(written(WORD)), ADDRESS, sha256);
+    const { document, intact } = decodeAccepted(storedFrom(written(WORD)), ADDRESS, { sha256 });
     expect(intact).toBe(true);
     expect(document).toMatchObject({
       groups: [group("kiosks", 10), group("berlin")],
@@ -121,7 +121,9 @@ describe("a group document", () => {
     });
     const document = verdict.type === "Accepted" ? verdict.document : undefined;
     expect([document?.groups, document?.labels]).toEqual([undefined, undefined]);
-    const restored = decodeAccepted(storedFrom(text, { source: address.source }), address, sha256);
+    const restored = decodeAccepted(storedFrom(text, { source: address.source }), address, {
+      sha256,
+    });
     expect([restored.document.groups, restored.document.labels]).toEqual([undefined, undefined]);
   });
 });

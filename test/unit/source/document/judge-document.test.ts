@@ -323,11 +323,6 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     400,
     'policy.requireUpstream: Invalid value: "yes": must be auto, true or false',
   ],
-  "refuses reserved fields": [
-    { payload: written({ sealed: [] }) },
-    412,
-    "sealed: is reserved and not supported yet; leave it out",
-  ],
   "refuses content outside the document": [
     { payload: written({ resources: [{ ref: { sha256: "9b", size: 1 } }] }) },
     412,

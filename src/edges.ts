@@ -20,6 +20,7 @@ import type { UsageReadings } from "./host/usage/usage-readings.ts";
 import type { Mounts } from "./host/mounts.ts";
 import type { Download } from "./host/http/download-edge.ts";
 import type { DownloadFile } from "./host/http/download-file.ts";
+import type { ServeTunnel } from "./host/tunnel/serve-tunnel.ts";
 import type { ServiceManager } from "./host/service-manager.ts";
 import type { Versions } from "./host/versions/versions.ts";
 import type { ProbeEdge } from "./host/probe/probe-edge.ts";
@@ -132,6 +133,8 @@ export interface Edges {
   readonly selfUpdate?: SelfUpdateEdge;
   /** Of the node itself; absent = no Secret can be sealed to it. */
   readonly nodeKeys?: NodeKeysEdge;
+  /** Absent = there are no sessions of operators over the broker. */
+  readonly serveTunnel?: ServeTunnel;
   /** Absent = documents change no settings. */
   readonly device?: DeviceConfig;
   /** Absent = nothing is checked or counted. */

@@ -301,6 +301,7 @@ export class Agent {
       events,
       rollouts,
       guard,
+      record,
       port: upstream,
       link,
       signal,

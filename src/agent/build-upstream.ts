@@ -22,7 +22,7 @@ import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 interface BuildUpstreamOptions
   extends
     Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
-    Pick<NodeCommandsOptions, "pods" | "redactor" | "fetchImages" | "trust"> {
+    Pick<NodeCommandsOptions, "pods" | "redactor" | "fetchImages" | "trust" | "record"> {
   readonly view: NodeView;
   readonly documents: MqttSource | undefined;
   readonly events: Pick<EventRecorder, "connected" | "denied">;
@@ -54,6 +54,7 @@ export function buildUpstream(
     groups: () => groups().wanted,
     facts: view,
     onResponse: port.wake,
+    onTopics: port.groupsChanged,
   });
   const meter = new LinkMeter(mqtt.topicRoot);
   const build = (): Upstream =>
@@ -66,6 +67,7 @@ export function buildUpstream(
       agentVersion: version,
       truth: () => view.truth(),
       groups,
+      topics: () => commands.topics(),
       onMessage: (message: MqttMessage) => {
         // A document or a trust bundle, unless it is a command.
         if (!commands.receive(message)) documents?.receive(message.topic, message.payload);

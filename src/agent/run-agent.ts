@@ -36,6 +36,7 @@ import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/cgroups.ts";
 import { protectFromOom } from "../host/oom/oom-score.ts";
 import { MANAGER_VARIABLES, serviceManager } from "../host/service-manager.ts";
+import { tunnelServer } from "../host/tunnel/serve-tunnel.ts";
 import { realReadings } from "../host/resource-readings.ts";
 import { systemdLogind } from "../host/logind/logind.ts";
 import { countedFiles, storageWritten } from "../host/usage/counted-files.ts";
@@ -247,6 +248,7 @@ async function live(
     sha256,
     verifySignature: verifyEd25519,
     rootKeys: () => readRootKeys(files, config.trustPath),
+    serveTunnel: tunnelServer(clock, config.socket),
     nodeKeys: ownKeys({ stateDir, files, random: systemRandom, node: identity.nodeName }, log),
     device: {
       configWith: (settings) => configWith(fields, settings),

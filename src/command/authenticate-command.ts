@@ -18,6 +18,8 @@ export interface CommandTrust {
   readonly signaturesRequired: () => boolean;
   /** Why its signature does not count, as a sentence; undefined = it counts. Never throws. */
   readonly verify: (envelope: SignedEnvelope, group: string | undefined) => string | undefined;
+  /** Ids of the keys in force that have signed it. */
+  readonly signersOf: (envelope: SignedEnvelope) => readonly string[];
 }
 
 export interface OpenedCommand {
@@ -25,6 +27,8 @@ export interface OpenedCommand {
   /** The command as JSON gave it: parsed also if its signature does not count, because the answer needs its id. */
   readonly value: unknown;
   readonly signed: boolean;
+  /** Ids of the keys whose signatures count. */
+  readonly by: readonly string[];
   /** Its signature does not count. */
   readonly distrust: Denial | undefined;
 }
@@ -42,7 +46,7 @@ export function openCommand(
   const written = parseJson(payload);
   if (!isEnvelope(written)) {
     if (written === undefined) return ignore("it is no JSON");
-    return { type: "Opened", value: written, signed: false, distrust: undefined };
+    return { type: "Opened", value: written, signed: false, by: [], distrust: undefined };
   }
   const envelope = readSignedEnvelope(written);
   if (!envelope.ok) return ignore("its envelope cannot be read");
@@ -53,6 +57,7 @@ export function openCommand(
     type: "Opened",
     value: parseJson(envelope.value.payload),
     signed: true,
+    by: why === undefined ? trust.signersOf(envelope.value) : [],
     distrust: why === undefined ? undefined : denied(401, why),
   };
 }

@@ -47,6 +47,7 @@ type Runnable = Extract<CommandJudgement, { type: "Run" }>;
 interface Work extends TakenCommand {
   readonly command: Command;
   readonly signed: boolean;
+  readonly by: readonly string[];
   readonly statusOnly: boolean;
   readonly until: Monotonic;
 }
@@ -136,7 +137,7 @@ export class Commands {
 
   #workOf(judged: Runnable, correlation: Pick<TakenCommand, "correlation">): Work {
     const { clock } = this.#options;
-    const { command, replyTo, signed, statusOnly, replayable } = judged;
+    const { command, replyTo, signed, by, statusOnly, replayable } = judged;
     const ttl = command.ttl * 1_000;
     return {
       id: command.id,
@@ -147,6 +148,7 @@ export class Commands {
       held: replayable,
       command,
       signed,
+      by,
       statusOnly,
       until: clock.monotonic() + ttl,
     };
@@ -200,7 +202,7 @@ export class Commands {
   /** Never rejects. */
   async #outcome(work: Work, release: () => void): Promise<CommandOutcome> {
     const { clock, execute, log } = this.#options;
-    const { command, signed, statusOnly, until } = work;
+    const { command, signed, by, statusOnly, until } = work;
     if (clock.monotonic() > until)
       return failure(
         408,
@@ -211,6 +213,7 @@ export class Commands {
       return await execute({
         command,
         signed,
+        by,
         statusOnly,
         signal: this.#stop.signal,
         progress: (data) =>

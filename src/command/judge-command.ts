@@ -126,6 +126,7 @@ interface CommandCase {
   readonly message: CommandMessage;
   readonly facts: CommandFacts;
   readonly signed: boolean;
+  readonly by: readonly string[];
   readonly signaturesRequired: boolean;
 }
 
@@ -144,6 +145,8 @@ export type CommandJudgement =
       readonly type: "Run";
       readonly command: Command;
       readonly signed: boolean;
+      /** Ids of the keys whose signatures count. */
+      readonly by: readonly string[];
       /** Unsigned on a node that requires signatures: the answer contains no more than the reports. */
       readonly statusOnly: boolean;
       /** Signed, and it changes something: a copy could be sent again while the session lasts. */
@@ -164,7 +167,7 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
     return ignore(`its correlation data are over ${MAX_CORRELATION_BYTES} bytes`);
   const opened = openCommand(message, facts);
   if (opened.type === "Ignore") return opened;
-  const { value, signed, distrust } = opened;
+  const { value, signed, by, distrust } = opened;
   const own = topicFor({ type: "NodeResponse", root: facts.root, node: facts.node });
   const read = decodeCommand(value);
   const id = read.type === "Invalid" ? read.id : read.command.id;
@@ -174,14 +177,14 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
     return { type: "Refuse", id, replyTo: own, untrusted: true, ...distrust };
   const signaturesRequired = facts.signaturesRequired();
   if (read.type === "Command")
-    return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
+    return judgeRead(read.command, { message, facts, signed, by, signaturesRequired }, own);
   const untrusted = signaturesRequired && !signed;
   return { type: "Refuse", id, replyTo: own, untrusted, ...read.denial };
 }
 
 /** Judges a readable command whose signature, if any, counts. */
 function judgeRead(command: Command, of: CommandCase, own: string): CommandJudgement {
-  const { message, facts, signed, signaturesRequired } = of;
+  const { message, facts, signed, by, signaturesRequired } = of;
   const { id, verb } = command;
   const untrusted = signaturesRequired && !signed;
   const replyTo = replyTopic(command, message, own);
@@ -197,7 +200,16 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
   if (denial !== undefined) return { type: "Refuse", id, replyTo, untrusted, ...denial };
   const replayable = signed && VERBS[verb].changes;
   const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
-  return { type: "Run", command, signed, statusOnly: untrusted, replayable, ...proven, replyTo };
+  return {
+    type: "Run",
+    command,
+    signed,
+    by,
+    statusOnly: untrusted,
+    replayable,
+    ...proven,
+    replyTo,
+  };
 }
 
 function replyTopic(

@@ -3,6 +3,8 @@
 import type { AgentConfig, MqttConfig } from "../config/config.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { messageOf } from "../lib/errors.ts";
+import type { RecordEvent } from "../api/v1/events.ts";
+import { TunnelCommands } from "./tunnel-commands.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Runs } from "./run-verb.ts";
 import { Commands } from "./command-queue.ts";
@@ -24,7 +26,7 @@ export interface NodeCommandsOptions {
   readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
   /** Decides which commands are obeyed. */
-  readonly trust: Pick<Trust, "required" | "judgeCommand">;
+  readonly trust: Pick<Trust, "required" | "judgeCommand" | "signersOf">;
   readonly edges: Edges;
   readonly config: MqttConfig;
   /** Whether every byte counts, as of now. */
@@ -34,6 +36,9 @@ export interface NodeCommandsOptions {
   readonly groups: () => readonly string[];
   /** A response was added to the outbox. */
   readonly onResponse: () => void;
+  /** The topics of sessions have changed. */
+  readonly onTopics: () => void;
+  readonly record: RecordEvent;
 }
 
 interface Live {
@@ -46,6 +51,7 @@ interface Live {
 export class NodeCommands {
   readonly #options: NodeCommandsOptions;
   readonly #commands: Commands;
+  readonly #sessions: TunnelCommands;
   #live: Live | undefined;
 
   constructor(options: NodeCommandsOptions) {
@@ -63,7 +69,19 @@ export class NodeCommands {
       publish: (of, payload) => this.#publishLog(of, payload),
       session: () => this.#live?.over.signal,
     });
+    this.#sessions = new TunnelCommands({
+      ...options,
+      ...edges,
+      serve: edges.serveTunnel,
+      keys: edges.nodeKeys,
+      node: nodeName,
+      topicRoot: config.topicRoot,
+      isAllowed: config.allowCommands?.includes("exec") === true,
+      podOf: (namespace, name) => pods.workers.shown(`${namespace}/${name}`),
+      publish: (topic, payload) => this.#publish({ topic, payload, qos: 0, retain: false }),
+    });
     const runs: Runs = {
+      ...this.#sessions.runs,
       ...readCommands(() => this.#readOptions()),
       ...podCommands({ facts: options.facts, pods, fetchImages: options.fetchImages, clock }),
       ...logs.runs,
@@ -83,6 +101,7 @@ export class NodeCommands {
         clockTrusted: edges.clockSynchronised(),
         signaturesRequired: () => trust.required(),
         verify: (envelope, group) => trust.judgeCommand(envelope, group),
+        signersOf: (envelope) => trust.signersOf(envelope),
       }),
       atomically: (run) => store.database.transaction(run),
       execute: (order) => runs[order.command.verb](order),
@@ -100,8 +119,14 @@ export class NodeCommands {
     this.#commands.stop();
   }
 
+  /** Topics of sessions: subscribed to, and to be left. */
+  topics(): { readonly wanted: readonly string[]; readonly left: readonly string[] } {
+    return this.#sessions.topics();
+  }
+
   /** False = the topic is not one of commands. Never throws. */
   receive(message: MqttMessage): boolean {
+    if (this.#sessions.receive(message)) return true;
     const topic = parseTopic(this.#options.config.topicRoot, message.topic);
     if (topic?.type !== "NodeCommand" && topic?.type !== "GroupCommand") return false;
     this.#commands.receive(message);
@@ -113,6 +138,7 @@ export class NodeCommands {
     const over = new AbortController();
     this.#live = { session, number, over };
     this.#commands.sessionBegan(number);
+    this.#sessions.connected();
     void session.ended.then(() => over.abort("Disconnected"));
   }
 
@@ -129,8 +155,6 @@ export class NodeCommands {
 
   #publishLog(of: LogOf, payload: Uint8Array): void {
     const { config, nodeName, edges } = this.#options;
-    const live = this.#live;
-    if (live === undefined || live.over.signal.aborted) return;
     try {
       const topic = topicFor({
         type: "ContainerLog",
@@ -138,10 +162,16 @@ export class NodeCommands {
         node: nodeName,
         ...of,
       });
-      const message = { topic, payload, qos: 0, retain: false } as const;
-      live.session.publish(allowed(message, live.session.ack)).catch(() => undefined);
+      this.#publish({ topic, payload, qos: 0, retain: false });
     } catch (error) {
       edges.log.warn("a log cannot be published", { error: messageOf(error) });
     }
+  }
+
+  /** In the present session, or not at all. */
+  #publish(message: MqttMessage): void {
+    const live = this.#live;
+    if (live === undefined || live.over.signal.aborted) return;
+    live.session.publish(allowed(message, live.session.ack)).catch(() => undefined);
   }
 }

@@ -26,6 +26,8 @@ export type ResponseRows = Pick<Responses, "add" | "forgetExpired">;
 export interface CommandOrder {
   readonly command: Command;
   readonly signed: boolean;
+  /** Ids of the keys whose signatures count. */
+  readonly by: readonly string[];
   /** The answer must contain no more than the reports. */
   readonly statusOnly: boolean;
   /** Aborts when the agent ends. */

@@ -2,7 +2,8 @@
 // `…-commands.ts` files implement them; the compiler requires an implementation of each verb.
 
 import { boolean, fieldOf, objectType, oneOf, type Decoded } from "../api/schema/codec.ts";
-import { atLeast, between, filledText } from "../api/schema/values.ts";
+import { atLeast, base64, between, filledText } from "../api/schema/values.ts";
+import { TUNNEL_KEY_BYTES } from "../protocol/tunnel/handshake.ts";
 import type { Node } from "../api/decode/field-reader.ts";
 import type { Type } from "../api/schema/type.ts";
 
@@ -25,6 +26,7 @@ const filled = fieldOf(filledText(), "");
 const namespace = filled({ about: "Namespace of the pod.", default: "default" });
 const pod = filled({ about: "Name of the pod.", required: "the name of the pod" });
 const somePod = filled({ about: "Name of the pod." });
+const sessionKey = fieldOf(base64, new Uint8Array());
 const container = filled({ about: "Name of the container." });
 const POD = { namespace, pod };
 
@@ -119,6 +121,20 @@ export const VERBS = {
     ),
     ...changes({ fleet: false }),
   }),
+  exec: verb({
+    about:
+      "a session with a pod for exec, attach, port-forward, cp and logs, encrypted from end to end",
+    arguments: objectType("ExecArguments", {
+      ...POD,
+      key: sessionKey({
+        about: "X25519 public key of the operator, used once, in base64.",
+        required: `a public key of ${TUNNEL_KEY_BYTES} bytes in base64`,
+        check: ({ length }) =>
+          length === TUNNEL_KEY_BYTES ? undefined : `must be ${TUNNEL_KEY_BYTES} bytes in base64`,
+      }),
+    }),
+    ...changes({ fleet: false }),
+  }),
 };
 
 export type CommandVerb = keyof typeof VERBS;
@@ -126,7 +142,7 @@ export type CommandVerb = keyof typeof VERBS;
 export type ArgumentsOf<V extends CommandVerb> = Decoded<(typeof VERBS)[V]["arguments"]>;
 
 /** Defined in docs/mqtt-api.md and not implemented yet: answered with 501. */
-export const LATER_VERBS = ["exec", "reboot", "support-bundle", "agent-update"] as const;
+export const LATER_VERBS = ["reboot", "support-bundle", "agent-update"] as const;
 
 export const COMMAND_VERBS: readonly CommandVerb[] = verbsWhere(() => true);
 

@@ -1,13 +1,11 @@
 // `mqtt` of the agent's configuration: the broker, the node's place in the fleet, and what documents may ask for.
 
 import { forbidden, required, type Node, invalidAt } from "../api/decode/field-reader.ts";
-import { refused } from "../api/decode/field-rules.ts";
 import {
   boolean,
   fieldOf,
   objectType,
   oneOf,
-  unread,
   type Decoded,
   type ObjectOf,
   listOf,
@@ -18,9 +16,6 @@ import { GROUPS } from "../protocol/groups.ts";
 import { labelValue, path, text } from "./config-values.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
 import type { Field, Type } from "../api/schema/type.ts";
-
-/** Reserved by the design: refused, so that no one relies on it. */
-export const NOT_YET = refused({ code: "NotSupported", message: "not supported yet; remove it" });
 
 /** One or two topic levels without wildcards. */
 const topicRoot = fieldOf(
@@ -134,7 +129,12 @@ const FIELDS = {
     about: "Groups of the node, beside those that its document lists. Each name once.",
     keep: true,
   }),
-  allowCommands: unread("[]string", "Commands that are obeyed.", NOT_YET),
+  allowCommands: fieldOf(
+    listOf(filledText((verb) => (verb === "exec" ? undefined : "must be exec"))),
+  )({
+    about:
+      "Commands that are obeyed beside those that always are: exec lets operators open sessions with pods over the broker. Signed commands only.",
+  }),
 };
 export type MqttFields = ObjectOf<typeof FIELDS>;
 export const MQTT = objectType("MqttConfiguration", FIELDS, { check: checkTls });

@@ -9,6 +9,7 @@ import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
 import type { FleetParts } from "./open-broker.ts";
+import { sessionVerbs } from "./session/verbs.ts";
 import { rolloutVerb } from "./rollout/verbs.ts";
 import { uiVerb } from "./ui/verbs.ts";
 import {
@@ -51,6 +52,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       statusVerb(parts),
       exporterVerb(parts),
       ...commandVerbs(parts),
+      ...sessionVerbs(parts),
       forgetVerb(parts),
     ],
   };

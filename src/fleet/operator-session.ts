@@ -129,6 +129,16 @@ export class OperatorSession implements AsyncDisposable {
     );
   }
 
+  /** Publishes with QoS 0 and waits for nothing: it may get lost. */
+  cast(topic: string, payload: Uint8Array): void {
+    this.#session.publish({ topic, payload, qos: 0, retain: false }).catch(() => undefined);
+  }
+
+  /** Resolves when the connection is over, whatever the cause. */
+  get ended(): Promise<unknown> {
+    return this.#session.ended;
+  }
+
   /** Calls `listener` with everything that arrives, until disposed. */
   listen(listener: (message: MqttMessage) => void): Disposable {
     this.#listeners.add(listener);

@@ -54,7 +54,7 @@ export async function command(
     id,
     verb,
     target: { node },
-    session: sessionOf(fleet, node),
+    session: onlineSession(fleet, node),
     args,
     issuedAt: rfc3339(now),
     ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(flags.timeout / 1000))),
@@ -86,7 +86,7 @@ function logFilter(root: string, { node, args }: CommandAsk): string {
 }
 
 /** The present session of the node, to which a command is bound, so that it cannot be replayed later. */
-function sessionOf(fleet: Fleet, node: string): number {
+export function onlineSession(fleet: Fleet, node: string): number {
   const { state } = knownNode(fleet, node);
   if (state === undefined)
     throw new CliError(`nothing is known of node ${node}: it has never been on this broker`);

@@ -11,6 +11,7 @@ const LEVELS = {
   NodeEvent: "node/{node}/event",
   NodeCommand: "node/{node}/command",
   NodeResponse: "node/{node}/response",
+  NodeSession: "node/{node}/session/{session}",
   ContainerLog: "node/{node}/log/{namespace}/{pod}/{container}",
   GroupDesired: "group/{group}/desired",
   GroupRollout: "group/{group}/rollout",

@@ -10,7 +10,7 @@ import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
 import { RefusalMemory } from "./last-rejected.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
-import { judgeSignature } from "./verify-signature.ts";
+import { judgeSignature, verifiedBy } from "./verify-signature.ts";
 import { judgeTrustBundle } from "./judge-trust-bundle.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
 import type { Edges } from "../edges.ts";
@@ -88,6 +88,12 @@ export class Trust implements Disposable {
     const to = group === undefined ? { node: this.#options.node } : { group };
     const verdict = judgeSignature({ envelope, role: "command", to }, keyring, this.verify);
     return verdict.type === "Refused" ? verdict.message : undefined;
+  }
+
+  /** Ids of the keys in force that have signed it. */
+  signersOf(envelope: SignedEnvelope): readonly string[] {
+    const { signers, roots } = this.look();
+    return verifiedBy(envelope, signers ?? roots, this.verify).map(({ id }) => id);
   }
 
   /** Whether unsigned documents and commands no longer count. */

@@ -29,7 +29,7 @@ import { Alarm } from "../lib/alarm.ts";
 
 export interface UpstreamOptions extends Pick<
   UpstreamConnectionOptions,
-  "config" | "nodeName" | "agentVersion" | "groups" | "onMessage"
+  "config" | "nodeName" | "agentVersion" | "groups" | "topics" | "onMessage"
 > {
   readonly edges: Edges;
   /** Milliseconds between two reports when nothing changes. */
@@ -159,7 +159,7 @@ export class Upstream {
     this.#reports.changed();
   }
 
-  /** `groups()` has changed. */
+  /** `groups()` or `topics()` has changed. */
   groupsChanged(): void {
     this.#connection.groupsChanged();
   }
@@ -303,7 +303,7 @@ export class UpstreamPort {
   /** The report as it is now; undefined = no broker is configured. */
   readonly report = (): MqttMessage | undefined => this.#upstream?.report();
 
-  /** `groups()` of the upstream has changed. */
+  /** `groups()` or `topics()` of the upstream has changed. */
   readonly groupsChanged = (): void => this.#upstream?.groupsChanged();
 
   /** What a birth says has changed. */

@@ -27,6 +27,7 @@ class Orders {
     return {
       command: { id: ulid(1), verb, target: {}, args, ttl: 60 },
       signed: this.signed,
+      by: [],
       statusOnly: false,
       signal: this.stop.signal,
       progress: (data) => void this.progress.push(data),

@@ -136,7 +136,7 @@ export class InTerminal {
 const MB_100 = 100 * 1024 * 1024;
 
 /** A file of random bytes, and the SHA-256 that sha256sum prints for it. */
-function randomFile(path: string, size: number): string {
+export function randomFile(path: string, size: number): string {
   const hasher = new Bun.CryptoHasher("sha256");
   const parts: Uint8Array[] = [];
   for (let left = size; left > 0; left -= 65_536) {

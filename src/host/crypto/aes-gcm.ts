@@ -47,7 +47,7 @@ export function openAes(
 export function derivedKey(
   secret: Uint8Array,
   purpose: string,
-  salt = new Uint8Array(),
+  salt: Uint8Array = new Uint8Array(),
 ): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, salt, purpose, KEY_BYTES));
 }

@@ -33,6 +33,8 @@ export interface UpstreamConnectionOptions extends Pick<
   /** Groups whose topics are wanted, and those whose topics no longer are; read at each connect and after
    * `groupsChanged()`. Absent = none. */
   readonly groups?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
+  /** Topics beside those of the contract, and those to be left; read as `groups`. Absent = none. */
+  readonly topics?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
   /** The number of the next session; never twice in one incarnation. */
   readonly nextSession: () => number;
   /** Called with every message, also before birth; what it throws is logged, and the message is dropped. */
@@ -67,15 +69,21 @@ export class UpstreamConnection {
   #failures = 0;
 
   constructor(options: UpstreamConnectionOptions) {
-    const { config, nodeName, groups } = options;
+    const { config, nodeName, groups, topics } = options;
     const root = config.topicRoot;
     this.#options = options;
     this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
     this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
     this.#subscriptions = new Subscriptions({
       ...options,
-      filters: () => subscriptionsFor(root, nodeName, groups?.().wanted ?? []),
-      unwanted: () => (groups?.().left ?? []).flatMap((group) => groupTopics(root, group)),
+      filters: () => [
+        ...subscriptionsFor(root, nodeName, groups?.().wanted ?? []),
+        ...(topics?.().wanted ?? []),
+      ],
+      unwanted: () => [
+        ...(groups?.().left ?? []).flatMap((group) => groupTopics(root, group)),
+        ...(topics?.().left ?? []),
+      ],
     });
     this.#certificates = new CertificateWatch(options);
   }
@@ -94,7 +102,7 @@ export class UpstreamConnection {
     return this.#live?.number;
   }
 
-  /** `groups()` has changed: the present session follows. */
+  /** `groups()` or `topics()` has changed: the present session follows. */
   groupsChanged(): void {
     this.#subscriptions.changed();
   }

@@ -16,6 +16,7 @@ const CLASSES = {
   NodeEvent: "event",
   NodeCommand: "command",
   NodeResponse: "response",
+  NodeSession: "session",
   ContainerLog: "log",
   GroupDesired: "desired",
   GroupRollout: "desired",

@@ -74,6 +74,7 @@ class World {
     const order: CommandOrder = {
       command: { id: ulid(n), verb: "logs", target: {}, args: { pod: "web", ...args }, ttl: 60 },
       signed: this.signed,
+      by: [],
       statusOnly: false,
       signal: new AbortController().signal,
       progress: (data) => void this.progress.push(data),

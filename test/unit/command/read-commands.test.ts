@@ -94,6 +94,7 @@ function order(
   return {
     command: { id: ulid(1), verb, target: {}, args, ttl: 60 },
     signed: !statusOnly,
+    by: [],
     statusOnly,
     signal: new AbortController().signal,
     progress: () => undefined,

@@ -46,6 +46,7 @@ export function someFacts(more: Partial<CommandFacts> = {}): CommandFacts {
     clockTrusted: true,
     signaturesRequired: () => false,
     verify: () => undefined,
+    signersOf: () => [],
     codeOf: () => undefined,
     ...more,
   };

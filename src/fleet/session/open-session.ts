@@ -1,0 +1,198 @@
+// Performs: begins a session with a pod of a node: a signed command, keys that both sides agree on, and a socket on this
+// machine behind which the node's API is.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readLeniently } from "../../api/schema/read-value.ts";
+import { CliError } from "../../cli/exit-codes.ts";
+import { LocalClient } from "../../cli/local-client.ts";
+import { printable } from "../../cli/terminal-text.ts";
+import { verifyEd25519 } from "../../host/crypto/ed25519.ts";
+import { joinSocket } from "../../host/tunnel/join-socket.ts";
+import { TunnelCipher, tunnelKey } from "../../host/tunnel/tunnel-cipher.ts";
+import { Tunnel } from "../../host/tunnel/tunnel.ts";
+import { rfc3339 } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { topicFor } from "../../protocol/mqtt-topics.ts";
+import { handshakeMessage, TUNNEL_ANSWER, tunnelName } from "../../protocol/tunnel/handshake.ts";
+import { jsonBytes } from "../../protocol/wire-text.ts";
+import { readAnswer, type Answer } from "../command-answer.ts";
+import { knownNode } from "../known-nodes.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { judgeNodeKeys, keyProblem } from "../seal/judge-node-keys.ts";
+import { readKnownKeys } from "../seal/known-keys.ts";
+import { onlineSession } from "../send-command.ts";
+import { readSigner, signMessage } from "../trust/signing-keys.ts";
+import { ulid } from "../ulid.ts";
+import { SessionWay } from "./session-way.ts";
+
+export interface SessionFlags extends BrokerFlags {
+  readonly key: readonly string[];
+  /** The file with the accepted keys of nodes. */
+  readonly keys: string;
+}
+
+export interface SessionTarget {
+  readonly node: string;
+  readonly namespace: string;
+  readonly pod: string;
+}
+
+const ANSWER_MS = 30_000;
+
+/** Runs `use` with a client of the node's API, which reaches this pod only. Throws CliError when there is no session. */
+export async function withSession<T>(
+  parts: FleetParts,
+  { flags, target }: { readonly flags: SessionFlags; readonly target: SessionTarget },
+  use: (client: LocalClient) => Promise<T>,
+): Promise<T> {
+  const { terminal } = parts;
+  const { clock } = terminal;
+  let tunnel: Tunnel | undefined;
+  const { fleet, cipher, from, to } = await beginAgain(parts, flags, target);
+  await using way = await SessionWay.over(fleet, {
+    parts,
+    flags,
+    from,
+    to,
+    onPacket: (packet) => tunnel?.receive(packet),
+    onResumed: () => tunnel?.resumed(),
+  });
+  tunnel = new Tunnel({ clock, cipher, side: "operator", send: (packet) => way.send(packet) });
+  const open = tunnel;
+  void open.ended.then(({ reason }) => {
+    if (reason !== DONE) terminal.err(`the session has ended: ${printable(reason)}\n`);
+  });
+  using door = await openDoor(open);
+  try {
+    return await use(new LocalClient({ socket: door.socket, clock, timeoutMs: ANSWER_MS }));
+  } finally {
+    open.close(DONE);
+  }
+}
+
+const DONE = "the operator has left";
+
+/** A socket that only this user reaches; each connection is a stream of the tunnel. */
+async function openDoor(tunnel: Tunnel): Promise<Disposable & { readonly socket: string }> {
+  const directory = mkdtempSync(join(tmpdir(), "agent-session-"));
+  const socket = join(directory, "api.sock");
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    client.pause();
+    tunnel.open().then(
+      (stream) => {
+        joinSocket(stream, client);
+        client.resume();
+      },
+      (error: unknown) => {
+        client.end(`HTTP/1.1 503 Unavailable\r\nConnection: close\r\n\r\n${messageOf(error)}`);
+      },
+    );
+  });
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(socket, () => listening.resolve());
+  await listening.promise;
+  return {
+    socket,
+    [Symbol.dispose]: () => {
+      server.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A connection that is lost while a session begins is made again, a few times. */
+async function beginAgain(
+  parts: FleetParts,
+  flags: SessionFlags,
+  target: SessionTarget,
+): Promise<Agreed & { readonly fleet: Fleet }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const fleet = await openFleet(parts, flags);
+    let isLost = false;
+    void fleet.session.ended.then(() => (isLost = true));
+    try {
+      return { fleet, ...(await begin(parts, { fleet, flags, target })) };
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      if (!isLost || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+const ATTEMPTS = 5;
+
+interface Begin {
+  readonly fleet: Fleet;
+  readonly flags: SessionFlags;
+  readonly target: SessionTarget;
+}
+
+interface Agreed {
+  readonly cipher: TunnelCipher;
+  readonly from: string;
+  readonly to: string;
+}
+
+async function begin(
+  { terminal, random }: FleetParts,
+  { fleet, flags, target: { node, namespace, pod } }: Begin,
+): Promise<Agreed> {
+  const { session, root } = fleet;
+  const signers = flags.key.map(readSigner);
+  const response = topicFor({ type: "NodeResponse", root, node });
+  await session.subscribe([topicFor({ type: "NodeState", root, node })]);
+  await session.subscribeLive([response]);
+  const number = onlineSession(fleet, node);
+  const judged = judgeNodeKeys(knownNode(fleet, node), readKnownKeys(flags.keys), verifyEd25519);
+  const problem = keyProblem(node, judged);
+  if (problem !== undefined || !("keys" in judged)) throw new CliError(printable(problem ?? ""));
+  const now = terminal.clock.now();
+  const id = ulid(now, random.hex(10));
+  const own = tunnelKey(random);
+  const payload = jsonBytes({
+    id,
+    verb: "exec",
+    target: { node },
+    session: number,
+    args: { namespace, pod, key: own.publicKey.toBase64() },
+    issuedAt: rfc3339(now),
+    ttl: ANSWER_MS / 1_000,
+  });
+  let answer: Answer | undefined;
+  using _ = session.listen(({ topic, payload: bytes }) => {
+    const read = topic === response ? readAnswer(bytes) : undefined;
+    if (read?.id === id && read.phase !== "accepted") answer ??= read;
+  });
+  const command = topicFor({ type: "NodeCommand", root, node });
+  await session.publish(command, signMessage("command", payload, signers), false);
+  await session.until(() => answer, { ms: ANSWER_MS });
+  const opened = openedOf(node, answer);
+  const facts = { node, id, operatorKey: own.publicKey, nodeKey: opened.key };
+  if (!verifyEd25519(judged.keys.sign, handshakeMessage(facts), opened.sig))
+    throw new CliError(
+      `the answer is not signed by the key of ${node} that was accepted; someone else may answer in its name`,
+    );
+  const cipher = TunnelCipher.agree("operator", own, facts);
+  if (cipher === undefined) throw new CliError(`${node} answered with an unusable key`);
+  const name = tunnelName(id);
+  return {
+    cipher,
+    from: `${response}/${name}`,
+    to: topicFor({ type: "NodeSession", root, node, session: name }),
+  };
+}
+
+function openedOf(node: string, answer: Answer | undefined) {
+  if (answer === undefined)
+    throw new CliError(`${node} did not answer within ${ANSWER_MS / 1_000} s`);
+  const opened = answer.phase === "running" ? readLeniently(TUNNEL_ANSWER, answer.data) : undefined;
+  if (opened !== undefined) return opened;
+  const { phase, code, error } = answer;
+  throw new CliError(
+    printable(`${node} answered ${phase} ${code}${error === "" ? "" : `: ${error}`}`),
+  );
+}

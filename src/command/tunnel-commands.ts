@@ -42,7 +42,7 @@ const MAX_SESSIONS = 10;
 const IDLE_MS = 15 * 60_000;
 const TOTAL_MS = 4 * 3_600_000;
 /** Topics that are left are unsubscribed from at the next chance; so many are remembered. */
-const MAX_LEFT = 16;
+const REMEMBERED_TOPICS = 16;
 
 type Served = ReturnType<ServeTunnel>;
 
@@ -167,7 +167,7 @@ export class TunnelCommands {
     const { reason, received, sent } = await served.ended;
     signal.removeEventListener("abort", stop);
     this.#served.delete(topic);
-    this.#left = [...this.#left, topic].slice(-MAX_LEFT);
+    this.#left = [...this.#left, topic].slice(-REMEMBERED_TOPICS);
     this.#options.onTopics();
     const message = `the session of key ${by.join(", ")} has ended: ${reason}`;
     log.info("a session has ended", { ...facts, reason, received, sent });

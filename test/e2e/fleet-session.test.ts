@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { eventually } from "../harness/eventually.ts";
@@ -16,7 +16,21 @@ import {
   randomFile,
   shell,
 } from "./support-n-streams.ts";
+import { makeKey, readKey, signed } from "./support-f-signing.ts";
 import { BadLine, openWorld, type SessionWorld } from "./support-q-session.ts";
+
+interface Answer {
+  readonly id: string;
+  readonly phase: string;
+  readonly code: number;
+}
+
+interface Sent {
+  readonly id: string;
+  readonly session: number;
+  readonly args: object;
+  readonly issuedAt?: string;
+}
 
 const stage = await openStage();
 const { e2e } = stage;
@@ -141,6 +155,78 @@ e2e(
     ]);
     for (const text of texts)
       for (const needle of [typed, said, back]) expect(text).not.toContain(needle);
+  },
+  240_000,
+);
+
+e2e(
+  "what is replayed, unsigned, for another session, too old or signed by a stranger begins no session",
+  async () => {
+    const { client, broker, agent, keys } = await world();
+    await using reader = await broker.client();
+    const commands = await reader.collect("agent/v1/node/deep-1/command");
+    const answers = await reader.collect("agent/v1/node/deep-1/response");
+    const state = await reader.collect("agent/v1/node/deep-1/state");
+    expect((await shell(`${client()} exec web -c main -- true`)).code).toBe(0);
+    const begun = (): number =>
+      agent.logLines().filter(({ msg }) => msg === "a session has begun").length;
+    const before = begun();
+    const copy = commands.messages.at(-1)?.payload ?? "";
+    const said = async (
+      command: object | string,
+      id: string,
+    ): Promise<readonly [string, number]> => {
+      const from = answers.messages.length;
+      await reader.publish("agent/v1/node/deep-1/command", command);
+      const answer = await eventually("it is answered", () =>
+        answers.messages
+          .slice(from)
+          .map(({ payload }) => JSON.parse(payload) as Answer)
+          .find((one) => one.id === id && !["accepted", "running"].includes(one.phase)),
+      );
+      return [answer.phase, answer.code];
+    };
+    const envelope = JSON.parse(copy) as { readonly payload: string };
+    const sent = JSON.parse(Buffer.from(envelope.payload, "base64").toString()) as Sent;
+    expect((await said(copy, sent.id))[0]).toBe("duplicate");
+    const key = readKey(join(keys, "signing.pem"));
+    const { session } = JSON.parse(state.messages.at(-1)?.payload ?? "{}") as Sent;
+    let number = 0;
+    const like = (change: object): Sent => {
+      number += 1;
+      const id = `${sent.id.slice(0, -2)}${String(10 + number)}`;
+      return { ...sent, session, id, issuedAt: new Date().toISOString(), ...change };
+    };
+    const plain = like({});
+    expect(await said(plain, plain.id)).toEqual(["denied", 401]);
+    const other = like({ session: session - 1 });
+    expect(await said(signed(other, [key], "command"), other.id)).toEqual(["expired", 408]);
+    const foreign = like({ target: { node: "deep-2" } });
+    expect(await said(signed(foreign, [key], "command"), foreign.id)).toEqual(["denied", 403]);
+    const stranger = like({});
+    expect(await said(signed(stranger, [makeKey()], "command"), stranger.id)).toEqual([
+      "denied",
+      401,
+    ]);
+    const unusable = like({ args: { ...sent.args, key: Buffer.alloc(32).toString("base64") } });
+    expect(await said(signed(unusable, [key], "command"), unusable.id)).toEqual(["failed", 400]);
+    expect(begun()).toBe(before);
+    // And it still begins one that is right.
+    expect((await shell(`${client()} exec web -c main -- true`)).code).toBe(0);
+  },
+  240_000,
+);
+
+e2e(
+  "a node that does not allow it begins none, and an operator takes no key that was not accepted",
+  async () => {
+    const { client, desk } = await openWorld(stage, "shy-1", { allow: [] });
+    const refused = await shell(`${client()} exec web -c main -- true`);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("403: this node allows no sessions; write mqtt.allowCommands");
+    writeFileSync(join(desk, "fleet-keys"), `shy-1 ${Buffer.alloc(32, 7).toString("base64")}\n`);
+    const changed = await shell(`${client()} exec web -c main -- true`);
+    expect(changed.stderr).toContain("the key of shy-1 is not the one that was accepted");
   },
   240_000,
 );

@@ -1,7 +1,14 @@
 // Keys of a fleet, and documents signed with them, by nothing but the platform's own cryptography and the DSSE envelope.
 
-import { createHash, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  type KeyObject,
+} from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import {
@@ -24,7 +31,16 @@ export interface TestKey {
 const SPKI_HEAD_BYTES = 12;
 
 export function makeKey(): TestKey {
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  return keyOf(generateKeyPairSync("ed25519").privateKey);
+}
+
+/** The private key in a file of agent fleet keygen. */
+export function readKey(path: string): TestKey {
+  return keyOf(createPrivateKey(readFileSync(path)));
+}
+
+function keyOf(privateKey: KeyObject): TestKey {
+  const publicKey = createPublicKey(privateKey);
   const raw = publicKey.export({ format: "der", type: "spki" }).subarray(SPKI_HEAD_BYTES);
   const sha256 = (data: Uint8Array | string): string =>
     createHash("sha256").update(data).digest("hex");

@@ -354,13 +354,13 @@ describe("the configuration", () => {
   });
 
   test("that is invalid is exit code 2, with file, line and field", async () => {
-    const config = file("agent.yaml", "instance: a\nmqtt:\n  urll: x\n  allowCommands: []\n");
+    const config = file("agent.yaml", "instance: a\nmqtt:\n  urll: x\n  allowCommands: 5\n");
     expect(await run(`get pods --config ${config}`)).toBe(2);
     expect(terminal.stderr).toBe(
       [
         "Error: the configuration is invalid:",
         `  ${config}:3:3: mqtt.urll: unknown field (did you mean url?)`,
-        `  ${config}:4:3: mqtt.allowCommands: not supported yet; remove it`,
+        `  ${config}:4:3: mqtt.allowCommands: Invalid value: 5: must be a list`,
         "",
       ].join("\n"),
     );

@@ -46,7 +46,6 @@ describe("a command that cannot be read", () => {
     [{ verb: "reformat" }, "failed 400 verb"],
     [{ verb: 7 }, "failed 400 verb"],
     [{ verb: "constructor" }, "failed 400 verb"],
-    [{ verb: "exec" }, "denied 501 verb"],
     [{ verb: "reboot" }, "denied 501 verb"],
     [{ target: "pi-1" }, "failed 400 target"],
     [{ target: { nodes: "pi-1" } }, "failed 400 target.nodes"],

@@ -328,9 +328,9 @@ describe("what is refused", () => {
       { keepAliveSeconds: 5 },
       ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
     ],
-    "what is designed but not built": [
-      { mqtt: { allowCommands: [] } },
-      ["mqtt.allowCommands: not supported yet; remove it"],
+    "a command that is none": [
+      { mqtt: { allowCommands: ["reboot"] } },
+      ['mqtt.allowCommands[0]: Invalid value: "reboot": must be exec'],
     ],
     "an address range without length": [
       { podCIDR: "10.88.0.0" },

@@ -298,6 +298,19 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["component/source-mqtt/staged.test.ts"],
   },
   {
+    input:
+      "sessions of operators; connections of one; one packet; bytes of a connection that wait; the head of a request; the reason of an end",
+    bounds: {
+      "10": "command/tunnel-commands.ts MAX_SESSIONS",
+      "16": "host/tunnel/tunnel.ts MAX_STREAMS",
+      "32 KiB": "protocol/tunnel/frames.ts MAX_FRAME_DATA",
+      "256 KiB": "host/tunnel/tunnel-stream.ts STREAM_WINDOW",
+      "16 KiB": "protocol/tunnel/api-gate.ts MAX_HEAD_BYTES",
+      "256 bytes": "protocol/tunnel/frames.ts MAX_REASON_BYTES",
+    },
+    tests: ["e2e/fleet-session.test.ts", "unit/protocol/tunnel/reliable.test.ts"],
+  },
+  {
     input: "sealed Secrets of a document; keys that one is sealed to",
     bounds: {
       "64": "protocol/sealed-secret.ts MAX_SEALED",

@@ -16,7 +16,8 @@ export function certificateProblem(pem: string): string | undefined {
 
 /** What is wrong with the text of a file with a private key. */
 export function keyProblem(pem: string): string | undefined {
-  if (/ENCRYPTED/.test(pem)) return "holds a key with a pass phrase, which nobody types on a node";
+  if (/ENCRYPTED/.test(pem))
+    return "holds a key with a pass phrase, which a node cannot enter: write the key without one";
   if (!pem.includes("PRIVATE KEY-----")) return "holds no private key in PEM";
   return keyOf(pem) === undefined ? "holds a private key that cannot be read" : undefined;
 }

@@ -36,7 +36,7 @@ const PERCENT: Type<number> = {
   schema: () => ({ type: "number", minimum: 0, maximum: 100 }),
 };
 
-/** What whoever goes on with the rollout has to know. Nodes do not read it. */
+/** What an operator's program needs to go on with the rollout. Nodes do not read it. */
 const PLAN = objectType("RolloutPlan", {
   steps: fieldOf(
     listOf(PERCENT),

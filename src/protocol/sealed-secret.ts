@@ -79,7 +79,7 @@ export type UnsealedContent =
 /** `label`: see `sealLabel`. Never throws. */
 export type Unseal = (sealed: SealedSecret, label: string) => UnsealedContent;
 
-/** What a sealed Secret is bound to: nobody can move it into another document, or give it another name. */
+/** What a sealed Secret is bound to: it opens in this document and under this name only. */
 export function sealLabel(document: string, { name, namespace }: SealedSecret["metadata"]): string {
   return `agent/v1 SealedSecret\n${document}\n${namespace}/${name}`;
 }

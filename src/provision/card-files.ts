@@ -45,7 +45,7 @@ export function kindOf(name: string): PartKind | undefined {
   return file === undefined ? SINGLE[directory] : BELOW[directory]?.(file);
 }
 
-/** Whether nobody expects the agent to take it over. */
+/** Whether it is a file of the operating system or of the user's computer, which the agent leaves. */
 export function isBeside(name: string): boolean {
   return BESIDE.test(fileNameOf(name));
 }

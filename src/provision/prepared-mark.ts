@@ -7,7 +7,7 @@ export interface PreparedMark {
   readonly isDone: boolean;
   /** With the data of claims. */
   readonly claims: boolean;
-  /** Of the machine on which the image was made: every copy has it until somebody changes it. */
+  /** Of the machine on which the image was made: every copy has it until it is changed. */
   readonly hostname: string;
   /** The same, "" = it had none, or it was removed. */
   readonly machineId: string;

@@ -1,4 +1,4 @@
-// Decides which parts of stateDir an image for many devices must not have. A name that is not here stays, and is told.
+// Decides which parts of stateDir an image for many devices must not have. A name that is not here stays, and is reported.
 
 export type PartFate = "Removed" | "Claims" | "Kept";
 

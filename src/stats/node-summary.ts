@@ -1,4 +1,4 @@
-// Performs: collects what /stats/summary shows, when somebody asks: one call to the runtime and readings of cgroups, shared by
+// Performs: collects what /stats/summary shows, on request: one call to the runtime and readings of cgroups, shared by
 // those who ask within a second; sizes of directories are a minute old at most. kubelet: server/stats
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";

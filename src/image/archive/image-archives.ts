@@ -25,7 +25,7 @@ export interface ImageArchivesOptions {
     readonly store: { readonly archives: Pick<ArchiveRecords, "load" | "put" | "remove"> };
   };
   readonly config: { readonly imageArchivePath: string };
-  /** Paths of archives outside of the directory, read only: nobody writes them while the agent runs. */
+  /** Paths of archives outside of the directory, read only: they do not change while the agent runs. */
   readonly others?: readonly string[];
   /** Of the agent. */
   readonly version: string;

@@ -1,5 +1,5 @@
 // How both sides of a tunnel agree on its keys: the operator's signed command has a key that is used once, the node answers
-// with one of its own, and signs both. Nobody else can come in between, and what was recorded opens nothing later.
+// with one of its own, and signs both. The broker cannot stand in between, and a recording opens with no key that is kept.
 
 import { fieldOf, objectType, type Decoded } from "../../api/schema/codec.ts";
 import { base64 } from "../../api/schema/values.ts";

@@ -113,7 +113,7 @@ function decodeResource(
 }
 
 function placed(found: Rejection, resource: WrittenResource): Rejection {
-  // A message may quote what nobody but the node and the sender knows.
+  // A message may quote a secret value.
   const rejection = resource.list === "sealed" ? { ...found, message: NOT_SHOWN } : found;
   if (rejection.name !== undefined) return rejection;
   const separator = rejection.path === "" || rejection.path.startsWith("[") ? "" : ".";

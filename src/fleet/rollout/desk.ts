@@ -15,6 +15,7 @@ import { membersOf } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readSigner, type Signer } from "../trust/signing-keys.ts";
 import { percentsOf, type WrittenStep } from "./plan-rollout.ts";
+import type { SeenRollout } from "./rollout-change.ts";
 import { RolloutTopic } from "./rollout-topic.ts";
 import { isOrderOf, viewOf, type RolloutView } from "./rollout-view.ts";
 
@@ -35,12 +36,6 @@ export interface RolloutFlags extends BrokerFlags, DocumentFlags {
   readonly timeout: number;
   /** What the person saw who decided; absent = whatever there is. */
   readonly seen?: SeenRollout;
-}
-
-export interface SeenRollout {
-  readonly generation: number;
-  /** Absent = however far it is. */
-  readonly percent?: number;
 }
 
 /** For one run of a verb. */
@@ -103,7 +98,7 @@ export function refuseUnseen(
   if (seen.percent === undefined || seen.percent === percent) return;
   const who = order?.plan?.operator ?? "";
   throw new CliError(
-    `operator ${printable(who === "" ? "unknown" : who)} has meanwhile raised the rollout of generation ${generation} from ${seen.percent} % to ${percent} %; look at it, then decide again`,
+    `operator ${printable(who === "" ? "unknown" : who)} has meanwhile set the rollout of generation ${generation} from ${seen.percent} % to ${percent} %; look at it, then decide again`,
   );
 }
 

@@ -25,6 +25,7 @@ import {
 import { driveRollout } from "./drive-rollout.ts";
 import { keepDocument } from "./history.ts";
 import { isAtLastStep } from "./plan-rollout.ts";
+import type { RolloutChange } from "./rollout-change.ts";
 import { namesReached } from "./rollout-view.ts";
 import { keepPresent, takeBack } from "./take-back.ts";
 
@@ -52,10 +53,6 @@ export async function beginRollout(parts: FleetParts, flags: RolloutFlags): Prom
     return drive(desk, published, { ...planOf(desk, published), previousGeneration });
   });
 }
-
-/** What a person may do with a rollout that has begun. */
-export const ROLLOUT_CHANGES = ["pause", "resume", "undo"] as const;
-export type RolloutChange = (typeof ROLLOUT_CHANGES)[number];
 
 const CHANGES: Readonly<
   Record<RolloutChange, (desk: Desk, published: Published) => Promise<0 | 1>>

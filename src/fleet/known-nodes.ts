@@ -22,12 +22,13 @@ function manyNotice(count: number): string {
   return `${count} nodes answered; a broker whose queue or line is short may have left out others: name the nodes in fleet.yaml to see each of them\n`;
 }
 
-/** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which. */
+/** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which; unless they arrive already. */
 export async function subscribeNodes(
-  { session, root, file }: Fleet,
+  { session, root, file, isFollowing = false }: Fleet,
   leaves: readonly NodeLeaf[],
   terminal: Terminal,
 ): Promise<void> {
+  if (isFollowing && leaves.every((leaf) => leaf === "state" || leaf === "reported")) return;
   if (file.nodes === undefined) terminal.err(WILDCARD_NOTICE);
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
@@ -87,9 +88,18 @@ export function retainedOf({ session: { latest }, root }: Fleet, node: string): 
 
 /** Members of a group, sorted by name: those the file names, and those that report its document. */
 export function membersOf(group: string, fleet: Fleet): readonly KnownNode[] {
-  const named = fleet.file.groups[group] ?? [];
-  return knownNodes(fleet).filter(({ name, report }) => {
-    const sources = (report?.desired ?? []).map(({ source }) => source);
-    return named.includes(name) || sources.includes(`group/${group}`);
-  });
+  return membersAmong(knownNodes(fleet), group, fleet);
+}
+
+export function membersAmong(
+  nodes: readonly KnownNode[],
+  group: string,
+  { file }: Pick<Fleet, "file">,
+): readonly KnownNode[] {
+  const named = new Set(file.groups[group] ?? []);
+  const source = `group/${group}`;
+  return nodes.filter(
+    ({ name, report }) =>
+      named.has(name) || report?.desired.some((ack) => ack.source === source) === true,
+  );
 }

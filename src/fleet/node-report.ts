@@ -20,7 +20,10 @@ import {
   wireObject,
 } from "../protocol/read-published.ts";
 import { PUBLISHED_KEYS } from "../protocol/node-keys.ts";
+import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { ACK, POD_LINE } from "../protocol/reported-state.ts";
+
+const GROUP_SOURCE = "group/";
 
 const NODE_STATE = objectType("NodeState", {
   state: text("online, offline or lost."),
@@ -36,6 +39,8 @@ export type NodeState = Decoded<typeof NODE_STATE>;
 const CONDITION = objectType("NodeCondition", {
   type: text("Type of the condition."),
   status: text("True, False or Unknown."),
+  reason: maybeText("Why, one word."),
+  message: maybeText("Why, as a sentence."),
 });
 const ADDRESS = objectType("NodeAddress", {
   type: text("Type of the address."),
@@ -48,6 +53,7 @@ const REPORT = objectType("ReportedState", {
   clockTrusted: flag("Whether the node's clock is synchronised."),
   desired: list(item(ACK), { about: "One acknowledgement for each document." }),
   pods: list(item(POD_LINE), { about: "All pods." }),
+  labels: map(textType, { about: "Labels that configuration and fleet have given it." }),
   status: fieldOf(
     objectType("NodeStatus", {
       conditions: list(item(CONDITION), { about: "Conditions of the node." }),
@@ -60,11 +66,16 @@ const REPORT = objectType("ReportedState", {
 export type ReportedAck = Decoded<typeof ACK>;
 type Report = Decoded<typeof REPORT>;
 
-export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "desired" | "pods"> {
+export interface NodeReport extends Pick<
+  Report,
+  "time" | "clockTrusted" | "desired" | "pods" | "labels"
+> {
   /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
   readonly troubles: readonly string[];
+  /** All of them, Ready too. */
+  readonly conditions: Report["status"]["conditions"];
   readonly address: string;
   readonly nodeInfo: Readonly<Record<string, string>>;
   /** As published. */
@@ -102,13 +113,15 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
   const whole = wireObject(payload);
   const report = whole === undefined ? undefined : readLeniently(REPORT, whole);
   if (whole === undefined || report?.kind !== "ReportedState") return undefined;
-  const { time, clockTrusted, desired, pods, status } = report;
+  const { time, clockTrusted, desired, labels, pods, status } = report;
   const { conditions, addresses, nodeInfo } = status;
   return {
     time,
     clockTrusted,
     desired,
+    labels,
     pods,
+    conditions,
     ready: conditions.find(({ type }) => type === "Ready")?.status ?? "",
     troubles: conditions.flatMap(({ type, status: is }) =>
       type !== "Ready" && is === "True" ? [type] : [],
@@ -126,4 +139,12 @@ export function readEvents(payload: Uint8Array): readonly EventReport[] {
     object: `${object.kind.toLowerCase()}/${object.name}`,
     namespace: object.namespace,
   }));
+}
+
+/** Groups whose documents a node reports. */
+export function groupsOf({ desired }: Pick<NodeReport, "desired">): readonly string[] {
+  return desired.flatMap(({ source }) => {
+    const name = source.startsWith(GROUP_SOURCE) ? source.slice(GROUP_SOURCE.length) : "";
+    return isTopicName(name) ? [name] : [];
+  });
 }

@@ -34,12 +34,16 @@ export interface FleetParts {
   readonly terminal: Terminal;
   readonly link: MqttLink;
   readonly random: Random;
+  /** A connection that is open already, and follows state and report of all nodes; absent = a verb opens its own. */
+  readonly followed?: Fleet;
 }
 
 export interface Fleet extends AsyncDisposable {
   readonly session: OperatorSession;
   readonly root: string;
   readonly file: FleetFile;
+  /** State and report of all nodes arrive already. */
+  readonly isFollowing?: boolean;
 }
 
 const FLEET_FILE = "fleet.yaml";
@@ -49,7 +53,8 @@ const FILE_FIELDS = ["passwordFile", "caFile", "certFile", "keyFile"];
 
 /** Throws UsageError for what was written wrong, CliError for a broker that does not answer. */
 export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<Fleet> {
-  const { terminal, link, random } = parts;
+  const { terminal, link, random, followed } = parts;
+  if (followed !== undefined) return partOf(followed);
   const named = flags.nodes ?? terminal.environment["AGENT_FLEET"];
   const found = named === undefined ? fileOfDirectory() : undefined;
   const path = named ?? found;
@@ -63,6 +68,12 @@ export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<
   const session = await OperatorSession.open({ link, clock: terminal.clock, connect });
   const root = config.value.topicRoot;
   return { session, root, file, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+}
+
+function partOf({ session: whole, root, file }: Fleet): Fleet {
+  const session = whole.part();
+  const end = (): Promise<void> => session[Symbol.asyncDispose]();
+  return { session, root, file, isFollowing: true, [Symbol.asyncDispose]: end };
 }
 
 /** The fleet.yaml of the working directory. Throws UsageError if another user can change it. */

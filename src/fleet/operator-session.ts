@@ -31,12 +31,15 @@ const PACKETS_AT_ONCE = 16;
 export class OperatorSession implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #session: MqttSession;
-  readonly #latest = new Map<string, Uint8Array>();
+  readonly #latest: Map<string, Uint8Array>;
   readonly #listeners = new Set<(message: MqttMessage) => void>();
+  /** Of a part: what ends it without ending the connection. */
+  #leave: Disposable | undefined;
 
-  private constructor(clock: Clock, session: MqttSession) {
+  private constructor(clock: Clock, session: MqttSession, latest = new Map<string, Uint8Array>()) {
     this.#clock = clock;
     this.#session = session;
+    this.#latest = latest;
   }
 
   /** Throws CliError, when the broker refuses the connection. */
@@ -50,6 +53,13 @@ export class OperatorSession implements AsyncDisposable {
     receive = (message) => operator.#receive(message);
     for (const message of early) receive(message);
     return operator;
+  }
+
+  /** The same connection for one piece of work: everything that listens for it ends with it. */
+  part(): OperatorSession {
+    const part = new OperatorSession(this.#clock, this.#session, this.#latest);
+    part.#leave = this.listen((message) => part.#tell(message));
+    return part;
   }
 
   /** The newest payload of every topic that was subscribed to; cleared topics are absent. */
@@ -169,6 +179,7 @@ export class OperatorSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#leave !== undefined) return this.#leave[Symbol.dispose]();
     const ended = Promise.withResolvers<void>();
     using _limit = this.#clock.after(GOODBYE_MS, () => {
       this.#session.abort();
@@ -182,6 +193,10 @@ export class OperatorSession implements AsyncDisposable {
     // An empty payload clears a retained message.
     if (payload.length === 0) this.#latest.delete(topic);
     else this.#latest.set(topic, payload);
+    this.#tell(message);
+  }
+
+  #tell(message: MqttMessage): void {
     for (const listener of this.#listeners) listener(message);
   }
 

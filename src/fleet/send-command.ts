@@ -10,7 +10,7 @@ import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import { leaseEnd, leaseSeconds, logLines, readAnswer, type Answer } from "./command-answer.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
-import { readSigner, signMessage } from "./trust/signing-keys.ts";
+import { readSigner, signMessage, type Signer } from "./trust/signing-keys.ts";
 import { ulid } from "./ulid.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 import { wireObject } from "../protocol/read-published.ts";
@@ -33,15 +33,33 @@ export interface CommandAsk {
 /** For the last part of a lease to arrive. */
 const LEASE_SLACK_MS = 30_000;
 
+/** How one command is sent. */
+export interface Sending {
+  readonly fleet: Fleet;
+  readonly parts: FleetParts;
+  /** [] = it is not signed. */
+  readonly signers: readonly Signer[];
+  /** Ms to wait for the answer. */
+  readonly timeout: number;
+}
+
 /** The exit code: 1 when the node refused or failed. */
 export async function command(
   parts: FleetParts,
   flags: CommandFlags,
   ask: CommandAsk,
 ): Promise<0 | 1> {
-  const { terminal, random } = parts;
   const signers = (flags.key ?? []).map(readSigner);
   await using fleet = await openFleet(parts, flags);
+  const answer = await askNode({ fleet, parts, signers, timeout: flags.timeout }, ask);
+  return answer === undefined ? endOfInterrupted(ask) : printAnswer(parts, ask, answer);
+}
+
+/** The last part of the answer; what can be shown at once is printed. undefined = interrupted. Throws CliError when the node
+ * is away, or does not answer in time. */
+export async function askNode(sending: Sending, ask: CommandAsk): Promise<Answer | undefined> {
+  const { fleet, parts, signers, timeout } = sending;
+  const { terminal, random } = parts;
   const { session, root } = fleet;
   const { node, verb, args } = ask;
   const response = topicFor({ type: "NodeResponse", root, node });
@@ -57,26 +75,29 @@ export async function command(
     session: onlineSession(fleet, node),
     args,
     issuedAt: rfc3339(now),
-    ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(flags.timeout / 1000))),
+    ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000))),
   });
   const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
   const listener = new AnswerListener(parts, { id, root, isLog: verb === "logs" });
   using _ = session.listen((one) => listener.take(one));
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   const signal = terminal.interrupted();
-  const limit = { ms: flags.timeout, signal };
+  const limit = { ms: timeout, signal };
   const first = isLease ? await session.until(() => listener.first, limit) : undefined;
   const ms = first === undefined ? limit.ms : leaseSeconds(first.data) * 1_000 + LEASE_SLACK_MS;
   const isSilent = isLease && first === undefined;
   const answer = isSilent ? undefined : await session.until(() => listener.answer, { ms, signal });
-  if (answer === undefined && signal.aborted) return isLease ? 0 : 1;
-  if (answer === undefined)
-    throw new CliError(
-      first === undefined
-        ? `${node} did not answer within ${formatDuration(flags.timeout)}`
-        : `${node} has not reported the end of its lease within ${formatDuration(ms)}; repeat the command to continue`,
-    );
-  return printAnswer(parts, ask, answer);
+  if (answer !== undefined || signal.aborted) return answer;
+  throw new CliError(
+    first === undefined
+      ? `${node} did not answer within ${formatDuration(timeout)}`
+      : `${node} has not reported the end of its lease within ${formatDuration(ms)}; repeat the command to continue`,
+  );
+}
+
+/** A lease that a person ends has done what it should. */
+function endOfInterrupted({ args }: CommandAsk): 0 | 1 {
+  return args["follow"] === true ? 0 : 1;
 }
 
 /** The node knows the container of a pod that has one: the topic of any container matches. */
@@ -144,16 +165,20 @@ class AnswerListener {
   }
 }
 
-function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answer): 0 | 1 {
-  const { phase, code, error } = answer;
-  const isDone = phase === "done" || (phase === "duplicate" && code < 300);
+function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answer): 0 {
+  refuseFailed(node, answer);
   const why = leaseEnd(answer.data);
-  if (isDone && why !== undefined)
+  if (why !== undefined)
     terminal.err(
       `${printable(`the node has stopped sending: ${why}`)}; repeat the command to continue\n`,
     );
-  if (isDone && verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
-  if (isDone) return 0;
+  if (verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
+  return 0;
+}
+
+/** Throws CliError when the node has refused or failed. */
+export function refuseFailed(node: string, { phase, code, error }: Answer): void {
+  if (phase === "done" || (phase === "duplicate" && code < 300)) return;
   const reason = error === "" ? "" : `: ${error}`;
   throw new CliError(printable(`${node} answered ${phase} ${code}${reason}`));
 }

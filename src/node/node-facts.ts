@@ -66,6 +66,12 @@ export function nodeLabels(options: NodeFactsOptions): NodeInfo["labels"] {
   return { ...Object.fromEntries(added), ...ownLabels(options) };
 }
 
+/** Without those that every node has by itself: its status says the same. */
+export function givenLabels(options: NodeFactsOptions): NodeInfo["labels"] {
+  const given = Object.entries(nodeLabels(options)).filter(([key]) => !isOwnLabel(key));
+  return Object.fromEntries(given);
+}
+
 /** Kubernetes' three and those of the configuration. */
 function ownLabels({ edges, config, nodeName }: NodeFactsOptions): NodeInfo["ownLabels"] {
   const { architecture } = edges.machine;

@@ -26,7 +26,7 @@ import type { ClaimOutcome } from "../volume/claim-remover.ts";
 import { withoutUndefined, type JsonObject } from "../lib/json.ts";
 import type { Meter } from "../lib/meter.ts";
 import { timeConditions } from "./clock-behind.ts";
-import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
+import { givenLabels, nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import { withPulls } from "../status/pull-shown.ts";
@@ -314,6 +314,7 @@ export class NodeView {
       documents: rollouts.withRollouts(documents?.states() ?? []),
       rejected: desired.state.rejected,
       status: this.#nodeStatus(),
+      labels: givenLabels(this.#options),
       ...withoutUndefined({ settings: this.#options.settings?.reported() }),
       arePodsKnown: loop.hasApplied,
     };

@@ -122,6 +122,8 @@ export interface ReportedState extends MessageNumber {
   readonly time: string;
   readonly clockTrusted: boolean;
   readonly desired: readonly Ack[];
+  /** Those that configuration and fleet have given it; absent = none. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly status: NodeStatus;
   readonly pods: readonly PodLine[];
   /** Number of pods that are not listed, for lack of room. */

@@ -235,6 +235,7 @@ export class Upstream {
       time: edges.clock.now(),
       clockTrusted: edges.clockSynchronised(),
       desired: this.#acknowledge(truth),
+      labels: truth.labels,
       status: truth.status,
       pods: truth.shown.map(({ desired, status }) => podLine(desired, status)),
       rejected: truth.rejected,

@@ -57,3 +57,15 @@ test("a group that is left ends the same, at whatever step the agent is killed",
   }
   expect(deaths).toBeGreaterThan(50);
 }, 120_000);
+
+test("the labels that the node's document gives are reported, and those that every node has are not", async () => {
+  using stage = await member();
+  const before = stage.reported.labels ?? {};
+  const own = "kubernetes.io/arch";
+  await publish(
+    stage,
+    documentOf(4, [WEB], { ...IN_GROUP, labels: { site: "berlin", [own]: "x" } }),
+  );
+  expect(stage.reported.labels).toEqual({ ...before, site: "berlin" });
+  expect(Object.keys(before)).not.toContain(own);
+}, 120_000);

@@ -3,7 +3,6 @@
 
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import type { ListenAddress } from "../../config/listen-config.ts";
-import { readNamedFile } from "../../cli/read-file.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import type { Terminal } from "../../cli/process-io.ts";
 import { messageOf } from "../../lib/errors.ts";
@@ -12,7 +11,9 @@ import { expositionOf, EXPOSITION_TYPE } from "../../server/metrics/exposition.t
 import { knownNodes, subscribeNodes } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { fleetMetrics } from "./fleet-metrics.ts";
-import { mayAnswer, scrapeAddress } from "./scrape-request.ts";
+import { readerAddress } from "../http/reader-request.ts";
+import { tokenOfFile } from "../http/token-file.ts";
+import { mayAnswer } from "./scrape-request.ts";
 
 export interface ExporterFlags extends BrokerFlags {
   readonly listen: string;
@@ -27,8 +28,9 @@ const BODY_BYTES = 1_024;
 /** Throws UsageError for an address that needs a token, CliError when the first connection fails. */
 export async function exportFleet(parts: FleetParts, flags: ExporterFlags): Promise<0> {
   const { terminal } = parts;
-  const listen = scrapeAddress(flags.listen);
-  const tokenSha256 = flags.tokenFile === undefined ? undefined : sha256(tokenOf(flags.tokenFile));
+  const listen = readerAddress(flags.listen);
+  const tokenSha256 =
+    flags.tokenFile === undefined ? undefined : sha256(tokenOfFile(flags.tokenFile));
   if (!listen.isLoopback && tokenSha256 === undefined)
     throw new UsageError(
       `${flags.listen} can be reached from other machines; add --token-file, or listen on 127.0.0.1`,
@@ -107,12 +109,6 @@ class Exporter implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#fleet?.[Symbol.asyncDispose]();
   }
-}
-
-function tokenOf(path: string): string {
-  const token = new TextDecoder().decode(readNamedFile(path)).trim();
-  if (token.length >= 16) return token;
-  throw new UsageError(`${path} must hold a token of at least 16 characters`);
 }
 
 function serve(exporter: Exporter, { host, port }: ListenAddress, terminal: Terminal): Disposable {

@@ -1,31 +1,6 @@
-// Whether a request for metrics is answered, and where the exporter listens.
+// Whether a request for metrics is answered.
 
-import { UsageError } from "../../cli/exit-codes.ts";
-import { listenAddress, type ListenAddress } from "../../config/listen-config.ts";
-import { isIP } from "../../server/secure/server-names.ts";
-
-export interface ScrapeAddress extends ListenAddress {
-  /** Only this machine reaches it. */
-  readonly isLoopback: boolean;
-}
-
-/** `127.0.0.1:9460`, `[::1]:9460`. Throws UsageError. */
-export function scrapeAddress(written: string): ScrapeAddress {
-  const address = listenAddress(written);
-  if (address === undefined)
-    throw new UsageError(
-      `${JSON.stringify(written)} is no address to listen on; write it as 127.0.0.1:9460 or [::1]:9460`,
-    );
-  const { host } = address;
-  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
-  return { ...address, isLoopback };
-}
-
-/** `Host` of a request: an address or localhost, with or without a port. */
-function isOwnName(host: string): boolean {
-  const name = /^\[(.+)\](?::\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, "");
-  return isIP(name) || name === "localhost";
-}
+import { bearerOf, isAddress, nameOfHost } from "../http/reader-request.ts";
 
 export interface Denied {
   readonly status: 401 | 403 | 405;
@@ -44,9 +19,8 @@ export function mayAnswer(
   if (headers.has("origin") || headers.get("sec-fetch-site") === "cross-site")
     return { status: 403, text: "pages of other origins get no metrics" };
   // Nor through a name that a stranger has pointed at this address.
-  if (!isOwnName(headers.get("host") ?? ""))
+  if (!isAddress(nameOfHost(headers.get("host") ?? "")))
     return { status: 403, text: "ask for it by an IP address, or as localhost" };
-  const sent = /^Bearer (\S+)$/.exec(headers.get("authorization") ?? "")?.[1];
-  if (isToken(sent)) return undefined;
+  if (isToken(bearerOf(headers.get("authorization")))) return undefined;
   return { status: 401, text: "send the token as Authorization: Bearer" };
 }

@@ -1,6 +1,7 @@
 // Performs: opens one group on the broker for a verb of `agent fleet rollout`: its document, its nodes and its Rollout.
 
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
+import { printable } from "../../cli/terminal-text.ts";
 import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 import type { RolloutOrder, RolloutPlan } from "../../protocol/rollout-order.ts";
@@ -14,6 +15,7 @@ import { membersOf } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readSigner, type Signer } from "../trust/signing-keys.ts";
 import { percentsOf, type WrittenStep } from "./plan-rollout.ts";
+import type { SeenRollout } from "./rollout-change.ts";
 import { RolloutTopic } from "./rollout-topic.ts";
 import { isOrderOf, viewOf, type RolloutView } from "./rollout-view.ts";
 
@@ -32,6 +34,8 @@ export interface RolloutFlags extends BrokerFlags, DocumentFlags {
   readonly history: string;
   /** Ms that nodes have to be healthy again after an undo. */
   readonly timeout: number;
+  /** What the person saw who decided; absent = whatever there is. */
+  readonly seen?: SeenRollout;
 }
 
 /** For one run of a verb. */
@@ -79,13 +83,32 @@ export function presentVersion({ before: { retained }, target }: Desk): Publishe
   );
 }
 
+/** Throws CliError when another operator has changed what a person has decided about. */
+export function refuseUnseen(
+  { flags: { seen }, topic: { order }, target: { group } }: Desk,
+  published: Published,
+): void {
+  if (seen === undefined) return;
+  const { generation } = published;
+  if (generation !== seen.generation)
+    throw new CliError(
+      `another operator has meanwhile published generation ${generation} for group ${group}; look at it, then decide again`,
+    );
+  const percent = orderOf({ topic: { order } }, published)?.percent ?? 0;
+  if (seen.percent === undefined || seen.percent === percent) return;
+  const who = order?.plan?.operator ?? "";
+  throw new CliError(
+    `operator ${printable(who === "" ? "unknown" : who)} has meanwhile set the rollout of generation ${generation} from ${seen.percent} % to ${percent} %; look at it, then decide again`,
+  );
+}
+
 export function isStaged({ document }: RetainedDocument): boolean {
   return memberOf(document["policy"], "staged") === true;
 }
 
 /** The Rollout of that generation; undefined = it has none yet, and its nodes wait. */
 export function orderOf(
-  { topic: { order } }: Pick<Desk, "topic">,
+  { topic: { order } }: { readonly topic: Pick<RolloutTopic, "order"> },
   published: Pick<Published, "epoch" | "generation">,
 ): RolloutOrder | undefined {
   return isOrderOf(order, published) ? order : undefined;

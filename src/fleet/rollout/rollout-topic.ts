@@ -51,10 +51,7 @@ export class RolloutTopic {
    * follows from it is signed with them. */
   get order(): RolloutOrder | undefined {
     const { fleet, signers } = this.#options;
-    const message = fleet.session.latest.get(this.topic);
-    if (message === undefined || (signers.length > 0 && !isSignedBy(signers, message)))
-      return undefined;
-    return readOrder(message);
+    return orderIn(fleet.session.latest.get(this.topic), signers);
   }
 
   /** Throws CliError when another operator has published after this one. */
@@ -103,6 +100,16 @@ export class RolloutTopic {
     // What came before is overwritten by what this program has published.
     else if (this.#isHeard) this.#rival = readOrder(payload) ?? this.#rival;
   }
+}
+
+/** undefined = nothing that a node could read, or that one of the signers, if there are any, has not signed. */
+export function orderIn(
+  message: Uint8Array | undefined,
+  signers: readonly Signer[],
+): RolloutOrder | undefined {
+  if (message === undefined || (signers.length > 0 && !isSignedBy(signers, message)))
+    return undefined;
+  return readOrder(message);
 }
 
 function readOrder(message: Uint8Array): RolloutOrder | undefined {

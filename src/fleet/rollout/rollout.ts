@@ -1,4 +1,4 @@
-// Performs: `agent fleet rollout`, and its verbs resume, pause and undo.
+// Performs: `agent fleet rollout`, and its verbs pause, resume and undo.
 
 import { CliError, UsageError } from "../../cli/exit-codes.ts";
 import { printable } from "../../cli/terminal-text.ts";
@@ -16,6 +16,7 @@ import {
   orderOf,
   planOf,
   presentVersion,
+  refuseUnseen,
   saltOf,
   viewAtDesk,
   type Desk,
@@ -24,6 +25,7 @@ import {
 import { driveRollout } from "./drive-rollout.ts";
 import { keepDocument } from "./history.ts";
 import { isAtLastStep } from "./plan-rollout.ts";
+import type { RolloutChange } from "./rollout-change.ts";
 import { namesReached } from "./rollout-view.ts";
 import { keepPresent, takeBack } from "./take-back.ts";
 
@@ -55,37 +57,43 @@ export async function beginRollout(parts: FleetParts, flags: RolloutFlags): Prom
   });
 }
 
-/** Goes on with what is on the broker. */
-export function resumeRollout(parts: FleetParts, flags: RolloutFlags): Promise<0 | 1> {
-  return atDesk(parts, flags, (desk) => resume(desk, presentVersion(desk)));
+const CHANGES: Readonly<
+  Record<RolloutChange, (desk: Desk, published: Published) => Promise<0 | 1>>
+> = { pause, resume, undo };
+
+/** The exit code. Throws CliError, also when it is no longer what `flags.seen` names. */
+export function changeRollout(
+  parts: FleetParts,
+  flags: RolloutFlags,
+  change: RolloutChange,
+): Promise<0 | 1> {
+  return atDesk(parts, flags, (desk) => {
+    const published = presentVersion(desk);
+    refuseUnseen(desk, published);
+    return CHANGES[change](desk, published);
+  });
 }
 
-export function pauseRollout(parts: FleetParts, flags: RolloutFlags): Promise<0 | 1> {
-  return atDesk(parts, flags, async (desk) => {
-    const published = presentVersion(desk);
-    const { generation } = published;
-    const order = orderOf(desk, published);
-    if (order === undefined)
-      throw new CliError(
-        `generation ${generation} of group ${desk.target.group} has no Rollout yet, and all its nodes wait; resume begins it`,
-      );
-    await pauseOrder(desk, published, "by an operator");
-    parts.terminal.out(
-      `the rollout of generation ${generation} is paused at ${order.percent} %; resume goes on\n`,
+async function pause(desk: Desk, published: Published): Promise<0> {
+  const { generation } = published;
+  const order = orderOf(desk, published);
+  if (order === undefined)
+    throw new CliError(
+      `generation ${generation} of group ${desk.target.group} has no Rollout yet, and all its nodes wait; resume begins it`,
     );
-    return 0;
-  });
+  await pauseOrder(desk, published, "by an operator");
+  desk.parts.terminal.out(
+    `the rollout of generation ${generation} is paused at ${order.percent} %; resume goes on\n`,
+  );
+  return 0;
 }
 
-export function undoRollout(parts: FleetParts, flags: RolloutFlags): Promise<0 | 1> {
-  return atDesk(parts, flags, async (desk) => {
-    const published = presentVersion(desk);
-    const previous = orderOf(desk, published)?.plan?.previousGeneration;
-    const names = namesReached(viewAtDesk(desk, published));
-    // No node takes it from here on.
-    await pauseOrder(desk, published, "taken back");
-    return takeBack(desk, previous, names);
-  });
+async function undo(desk: Desk, published: Published): Promise<0 | 1> {
+  const previous = orderOf(desk, published)?.plan?.previousGeneration;
+  const names = namesReached(viewAtDesk(desk, published));
+  // No node takes it from here on.
+  await pauseOrder(desk, published, "taken back");
+  return takeBack(desk, previous, names);
 }
 
 async function pauseOrder(desk: Desk, published: Published, reason: string): Promise<void> {
@@ -134,6 +142,7 @@ function refuseRunning(desk: Desk): void {
   );
 }
 
+/** Goes on with what is on the broker. */
 async function resume(desk: Desk, published: Published): Promise<0 | 1> {
   const present = orderOf(desk, published);
   const { reason: _, ...plan } = present?.plan ?? planOf(desk, published);

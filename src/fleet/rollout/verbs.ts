@@ -14,14 +14,8 @@ const BAKE = "10m";
 const FAILURES = "2%";
 const TIMEOUT = "15m";
 
-const FLAGS: Flags = {
-  "-f, --filename <file>": {
-    description:
-      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
-    isRepeatable: true,
-  },
-  "--group <group>": "the group (required)",
-  ...keyFlag("private key in PEM that signs document and Rollout"),
+/** How a rollout goes on, and is taken back. */
+export const PROCEDURE_FLAGS: Flags = {
   "--steps <steps>": stepsFlag(),
   "--bake <duration>": {
     description: "how long a step has to be good before the next one",
@@ -54,6 +48,17 @@ const FLAGS: Flags = {
   ...timeoutFlag(TIMEOUT, "how long nodes have to be healthy again after an undo"),
 };
 
+const FLAGS: Flags = {
+  "-f, --filename <file>": {
+    description:
+      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
+    isRepeatable: true,
+  },
+  "--group <group>": "the group (required)",
+  ...keyFlag("private key in PEM that signs document and Rollout"),
+  ...PROCEDURE_FLAGS,
+};
+
 export function rolloutVerb(parts: FleetParts): Verb {
   return {
     usage: "rollout",
@@ -71,17 +76,20 @@ export function rolloutVerb(parts: FleetParts): Verb {
       {
         usage: "pause",
         description: "release it for no further node",
-        run: async ({ flags }) => (await import("./rollout.ts")).pauseRollout(parts, flags()),
+        run: async ({ flags }) =>
+          (await import("./rollout.ts")).changeRollout(parts, flags(), "pause"),
       },
       {
         usage: "resume",
         description: "go on with a rollout that is paused, or whose program has ended",
-        run: async ({ flags }) => (await import("./rollout.ts")).resumeRollout(parts, flags()),
+        run: async ({ flags }) =>
+          (await import("./rollout.ts")).changeRollout(parts, flags(), "resume"),
       },
       {
         usage: "undo",
         description: "take it back: publish the content of the generation before, or of -f",
-        run: async ({ flags }) => (await import("./rollout.ts")).undoRollout(parts, flags()),
+        run: async ({ flags }) =>
+          (await import("./rollout.ts")).changeRollout(parts, flags(), "undo"),
       },
       {
         usage: "history",

@@ -2,7 +2,7 @@
 // devices have chosen, cut to a length.
 
 import type { KnownNode } from "../known-nodes.ts";
-import type { EventReport, NodeReport, ReportedAck } from "../node-report.ts";
+import { groupsOf, type EventReport, type NodeReport } from "../node-report.ts";
 
 /** Characters of one text of a device. */
 export const MAX_CELL = 200;
@@ -27,6 +27,8 @@ export interface NodeRow {
   readonly time: string;
   /** Groups whose documents it reports. */
   readonly groups: readonly string[];
+  /** `site=berlin`. */
+  readonly labels: readonly string[];
   readonly isTrouble: boolean;
 }
 
@@ -38,13 +40,15 @@ const NO_REPORT = {
   time: "",
   clockTrusted: false,
   desired: [],
+  labels: {},
   pods: [],
   ready: "",
   troubles: [],
 } satisfies Partial<NodeReport>;
 
 export function rowOf({ name, state, report }: KnownNode): NodeRow {
-  const { time, clockTrusted, desired, pods, ready, troubles }: ReportedPart = report ?? NO_REPORT;
+  const reported: ReportedPart = report ?? NO_REPORT;
+  const { time, clockTrusted, desired, labels, pods, ready, troubles } = reported;
   const worst = desired.toSorted((a, b) => b.code - a.code)[0];
   const isFailed = desired.some(({ code }) => code >= CODE_FAILED && code !== CODE_HELD);
   return {
@@ -57,7 +61,8 @@ export function rowOf({ name, state, report }: KnownNode): NodeRow {
     isClockTrusted: clockTrusted,
     pods: pods.length,
     time: cut(time),
-    groups: texts(desired.flatMap(groupOf)),
+    groups: texts(groupsOf({ desired })),
+    labels: texts(Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
     isTrouble: isFailed || troubles.length > 0 || ready === "False",
   };
 }
@@ -69,17 +74,16 @@ function readyOf(status: string): NodeRow["ready"] {
   return status === "True" ? "Ready" : "NotReady";
 }
 
-function groupOf({ source }: ReportedAck): readonly string[] {
-  const prefix = "group/";
-  return source.startsWith(prefix) ? [source.slice(prefix.length)] : [];
-}
-
 export interface NodeDetails extends NodeRow {
   readonly address: string;
   readonly info: readonly (readonly [string, string])[];
+  /** Node conditions as reported. */
+  readonly conditions: readonly Readonly<
+    Record<"type" | "status" | "reason" | "message", string>
+  >[];
   readonly documents: readonly Readonly<Record<"source" | "phase" | "message", string>>[];
   readonly podLines: readonly Readonly<
-    Record<"namespace" | "name" | "phase" | "reason" | "ready" | "since", string>
+    Record<"namespace" | "name" | "phase" | "reason" | "ready" | "restarts" | "since", string>
   >[];
   readonly events: readonly Readonly<
     Record<"time" | "type" | "reason" | "object" | "message", string>
@@ -95,6 +99,12 @@ export function detailsOf(node: KnownNode, events: readonly EventReport[]): Node
     info: Object.entries(report?.nodeInfo ?? {})
       .slice(0, MAX_LIST)
       .map(([key, value]) => [cut(key), cut(value)] as const),
+    conditions: (report?.conditions ?? []).slice(0, MAX_LIST).map((condition) => ({
+      type: cut(condition.type),
+      status: cut(condition.status),
+      reason: cut(condition.reason ?? ""),
+      message: cut(condition.message ?? ""),
+    })),
     documents: (report?.desired ?? []).slice(0, MAX_LIST).map((ack) => ({
       source: cut(ack.source),
       phase: cut(`${ack.generation} ${ack.phase} ${ack.code}`),
@@ -106,6 +116,7 @@ export function detailsOf(node: KnownNode, events: readonly EventReport[]): Node
       phase: cut(pod.phase),
       reason: cut(pod.reason ?? ""),
       ready: cut(pod.ready),
+      restarts: `${pod.restarts}`,
       since: cut(pod.since),
     })),
     events: events.slice(0, MAX_LIST).map(({ time, type, reason, object, message }) => ({
@@ -122,6 +133,6 @@ function texts(all: readonly string[]): readonly string[] {
   return all.slice(0, MAX_LIST).map(cut);
 }
 
-function cut(text: string): string {
+export function cut(text: string): string {
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1)}…` : text;
 }

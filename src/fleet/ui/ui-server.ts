@@ -1,43 +1,46 @@
-// Performs: HTTP on loopback for the page of the fleet: its files, the rows as server-sent events, and one node.
+// Performs: HTTP for the page of the fleet, with TLS if there is a certificate: its files, a session for the token, the stream
+// of rows, one node, and what a person orders.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { CliError } from "../../cli/exit-codes.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { hostAndPort, type ListenAddress } from "../../config/listen-config.ts";
 import { messageOf } from "../../lib/errors.ts";
-import { isSha256Of } from "../../lib/system-sha256.ts";
-import commonStyle from "../../server/page/page.css" with { type: "text" };
+import { parseJson } from "../../lib/json.ts";
+import { SESSION_KEY_HEADER } from "../../server/access/browser-access.ts";
 import { PAGE_HEADERS } from "../../server/page/page-route.ts";
-import style from "./fleet-page.css" with { type: "text" };
-import document from "./fleet-page.html" with { type: "text" };
-import script from "./fleet-page.js" with { type: "text" };
-import type { FleetView } from "./fleet-view.ts";
-import { refusalOf, type Asked } from "./judge-request.ts";
+import { refusalOf, SESSION_PATH, type Asked, type Door } from "./judge-request.ts";
 import type { NodeDetails } from "./node-row.ts";
+import { PAGE_FILES } from "./page-files.ts";
+import { orderOf, type LogOrder, type RolloutOrder } from "./page-request.ts";
+import type { PageSessions } from "./page-sessions.ts";
+import { streamFleet, type StreamOptions } from "./page-stream.ts";
 
-export interface UiServerOptions {
-  readonly clock: Clock;
-  readonly view: FleetView;
-  readonly tokenSha256: string;
+/** What a person may order; each throws CliError, or returns why it is not done. */
+export interface PageWork {
+  /** Why nothing is done here; undefined = it may. */
+  readonly refusal: string | undefined;
+  change(order: RolloutOrder): string | undefined;
+  logs(order: LogOrder, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+export interface UiServerOptions extends StreamOptions {
+  readonly address: ListenAddress;
+  readonly door: Door;
+  /** PEM; undefined = without TLS. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly sessions: PageSessions;
   /** undefined = it is not known. */
   readonly details: (name: string) => NodeDetails | undefined;
+  readonly work: PageWork;
 }
 
 /** Pages that are open at once. */
 export const MAX_STREAMS = 16;
 const MAX_CONNECTIONS = 128;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Changes of so long go out together. */
-const COALESCE_MS = 400;
-/** In one event, so that a slow reader is noticed between two. */
-const ROWS_AT_ONCE = 500;
-const LOOPBACK = "127.0.0.1";
-
-const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
-  "/": ["text/html; charset=utf-8", document],
-  "/page.css": ["text/css; charset=utf-8", commonStyle],
-  "/fleet-page.css": ["text/css; charset=utf-8", style],
-  "/fleet-page.js": ["text/javascript; charset=utf-8", script],
-};
+/** Of a request. */
+export const MAX_BODY_BYTES = 4 * 1024;
 
 export class UiServer implements AsyncDisposable {
   readonly #options: UiServerOptions;
@@ -47,27 +50,33 @@ export class UiServer implements AsyncDisposable {
 
   private constructor(options: UiServerOptions) {
     this.#options = options;
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
       this.#answer(request, response).catch(() => response.destroy());
-    });
+    };
+    const limits = { maxHeaderSize: MAX_HEADER_BYTES };
+    this.#server =
+      options.tls === undefined
+        ? createServer(limits, answer)
+        : createSecureServer({ ...limits, ...options.tls, minVersion: "TLSv1.2" }, answer);
     this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
-  /** `port` 0 = any free one. Throws CliError when it is taken. */
-  static async open(options: UiServerOptions, port: number): Promise<UiServer> {
-    const opened = new UiServer(options);
+  /** Port 0 = any free one. Throws CliError when it is taken, or the certificate cannot be used. */
+  static async open(options: UiServerOptions): Promise<UiServer> {
+    const { address } = options;
     const listening = Promise.withResolvers<void>();
-    opened.#server.once("error", listening.reject);
-    opened.#server.listen(port, LOOPBACK, () => listening.resolve());
     try {
+      const opened = new UiServer(options);
+      opened.#server.once("error", listening.reject);
+      opened.#server.listen(address.port, address.host, () => listening.resolve());
       await listening.promise;
+      return opened;
     } catch (error) {
       throw new CliError(
-        `${LOOPBACK}:${port} cannot be used: ${messageOf(error)}; choose another --port`,
+        `${hostAndPort(address)} cannot be used: ${messageOf(error)}; choose another address, or check the certificate and its key`,
         error,
       );
     }
-    return opened;
   }
 
   get port(): number {
@@ -84,82 +93,122 @@ export class UiServer implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = askedOf(request);
-    const { tokenSha256, details } = this.#options;
-    const refused = refusalOf(asked, (token) => isSha256Of(token, tokenSha256));
-    if (refused !== undefined) return send(response, refused.status, refused.message);
-    const file = FILES[asked.path];
+    const asked = this.#asked(request);
+    const { path } = asked;
+    const refused = refusalOf(asked, this.#options.door);
+    if (refused !== undefined) {
+      const { status, message, allow } = refused;
+      return send(response, status, message, allow === undefined ? {} : { allow });
+    }
+    const file = PAGE_FILES[path];
     if (file !== undefined) {
-      response.writeHead(200, { ...PAGE_HEADERS, "content-type": file[0] }).end(file[1]);
+      response.writeHead(200, { ...PAGE_HEADERS, "content-type": file.type }).end(file.body);
       return;
     }
-    if (asked.path === "/api/nodes") return this.#stream(response);
-    const name = /^\/api\/node\/([^/]+)$/.exec(asked.path)?.[1];
-    const node = name === undefined ? undefined : details(decodeURIComponent(name));
+    if (path === SESSION_PATH) return this.#begin(asked, response);
+    if (asked.method === "POST") return this.#order(path, request, response);
+    if (path === "/api/nodes") return this.#stream(response);
+    const name = /^\/api\/node\/([^/]+)$/.exec(path)?.[1];
+    const node = name === undefined ? undefined : this.#options.details(decodeURIComponent(name));
     if (node === undefined) return send(response, 404, "the broker has nothing of this node");
-    const type = { "content-type": "application/json", "cache-control": "no-store" };
-    response.writeHead(200, { ...PAGE_HEADERS, ...type }).end(JSON.stringify(node));
+    sendJson(response, 200, node);
+  }
+
+  #begin({ host = "" }: Asked, response: ServerResponse): void {
+    const { setCookie, key } = this.#options.sessions.begin(host);
+    sendJson(response, 201, { key }, { "set-cookie": setCookie });
+  }
+
+  async #order(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { work } = this.#options;
+    const body = await bodyOf(request);
+    if (body === undefined) return send(response, 413, `at most ${MAX_BODY_BYTES} bytes are read`);
+    const order = orderOf(path, parseJson(body));
+    if (order === undefined) return send(response, 400, "this order cannot be read");
+    if (work.refusal !== undefined) return send(response, 403, work.refusal);
+    switch (order.type) {
+      case "Rollout": {
+        const why = work.change(order);
+        return why === undefined ? sendJson(response, 202, {}) : send(response, 409, why);
+      }
+      case "Log":
+        return this.#logs(order, response);
+    }
+  }
+
+  async #logs(order: LogOrder, response: ServerResponse): Promise<void> {
+    try {
+      const lines = await this.#options.work.logs(order, this.#whileOpen(response));
+      sendJson(response, 200, { lines });
+    } catch (thrown) {
+      // The page shows it: the node is away, or has refused.
+      send(response, 502, messageOf(thrown));
+    }
   }
 
   async #stream(response: ServerResponse): Promise<void> {
     if (this.#streams >= MAX_STREAMS)
       return send(response, 503, `${MAX_STREAMS} pages are open: close one of them`);
-    const { clock, view } = this.#options;
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, this.#stop.signal]);
     this.#streams += 1;
     try {
-      const type = { "content-type": "text/event-stream", "cache-control": "no-store" };
-      response.writeHead(200, { ...PAGE_HEADERS, ...type });
-      response.flushHeaders();
-      for (let version = 0; !signal.aborted; await clock.sleep(COALESCE_MS, signal)) {
-        const changes = view.since(version);
-        if (changes === undefined) continue;
-        const { rows, removed, isWhole } = changes;
-        let from = 0;
-        do {
-          const part = rows.slice(from, from + ROWS_AT_ONCE);
-          const isReset = isWhole && from === 0;
-          const data = { isReset, rows: part, removed: from === 0 ? removed : [] };
-          await written(response, `data: ${JSON.stringify(data)}\n\n`, signal);
-          from += ROWS_AT_ONCE;
-        } while (from < rows.length && !signal.aborted);
-        ({ version } = changes);
-      }
+      await streamFleet(this.#options, response, this.#whileOpen(response));
     } finally {
       this.#streams -= 1;
       response.end();
     }
   }
+
+  #whileOpen(response: ServerResponse): AbortSignal {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    return AbortSignal.any([gone.signal, this.#stop.signal]);
+  }
+
+  #asked({ method = "GET", url = "/", headers }: IncomingMessage): Asked {
+    const { host, origin, cookie, authorization } = headers;
+    const key = one(headers[SESSION_KEY_HEADER]);
+    return {
+      method,
+      path: url.split("?")[0] ?? "/",
+      host,
+      origin,
+      site: one(headers["sec-fetch-site"]),
+      authorization,
+      hasSession: host !== undefined && this.#options.sessions.has(host, cookie, key),
+    };
+  }
 }
 
-/** Resolves when the reader has taken enough for more to follow. */
-async function written(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || response.write(text)) return;
-  const free = Promise.withResolvers<void>();
-  const resolve = (): void => free.resolve();
-  response.once("drain", resolve);
-  signal.addEventListener("abort", resolve, { once: true });
-  await free.promise;
-  response.off("drain", resolve);
-  signal.removeEventListener("abort", resolve);
+/** undefined = there is too much of it. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of request) {
+    if (!(part instanceof Uint8Array)) continue;
+    length += part.length;
+    if (length > MAX_BODY_BYTES) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
 }
 
-function send(response: ServerResponse, status: number, message: string): void {
-  response
-    .writeHead(status, { ...PAGE_HEADERS, "content-type": "text/plain; charset=utf-8" })
-    .end(`${message}\n`);
+function one(header: string | string[] | undefined): string | undefined {
+  return typeof header === "string" ? header : undefined;
 }
 
-function askedOf({ method = "GET", url = "/", headers }: IncomingMessage): Asked {
-  const site = headers["sec-fetch-site"];
-  return {
-    method,
-    path: url.split("?")[0] ?? "/",
-    host: headers.host,
-    origin: headers.origin,
-    site: typeof site === "string" ? site : undefined,
-    authorization: headers.authorization,
-  };
+type Headers = Readonly<Record<string, string>>;
+
+function send(response: ServerResponse, status: number, message: string, more: Headers = {}): void {
+  const type = { "content-type": "text/plain; charset=utf-8" };
+  response.writeHead(status, { ...PAGE_HEADERS, ...type, ...more }).end(`${message}\n`);
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: object,
+  more: Headers = {},
+): void {
+  const type = { "content-type": "application/json", "cache-control": "no-store" };
+  response.writeHead(status, { ...PAGE_HEADERS, ...type, ...more }).end(JSON.stringify(value));
 }

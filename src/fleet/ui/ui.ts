@@ -1,41 +1,170 @@
-// Performs: `agent fleet ui`: follows the nodes on the broker and serves the page until Ctrl-C.
+// Performs: `agent fleet ui`: follows nodes and rollouts on the broker and serves the page until Ctrl-C; with a key it changes
+// rollouts and reads logs.
 
+import { X509Certificate } from "node:crypto";
+import { networkInterfaces } from "node:os";
+import { UsageError } from "../../cli/exit-codes.ts";
+import { readNamedFile } from "../../cli/read-file.ts";
+import { printable } from "../../cli/terminal-text.ts";
+import { messageOf } from "../../lib/errors.ts";
 import { randomSecret } from "../../lib/random.ts";
-import { sha256 } from "../../lib/system-sha256.ts";
+import { isSha256Of, sha256 } from "../../lib/system-sha256.ts";
+import { isIP } from "../../server/secure/server-names.ts";
 import { parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { nodeFilters } from "../fleet-topics.ts";
+import type { ReaderAddress } from "../http/reader-request.ts";
+import { tokenOfFile } from "../http/token-file.ts";
 import { knownNode, knownNodes, subscribeNodes } from "../known-nodes.ts";
 import { readEvents } from "../node-report.ts";
-import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { openFleet, type Fleet, type FleetParts } from "../open-broker.ts";
+import { readSigner } from "../trust/signing-keys.ts";
+import { aboutPage } from "./about-page.ts";
 import { FleetView } from "./fleet-view.ts";
-import { detailsOf, rowOf, type NodeDetails } from "./node-row.ts";
-import { UiServer } from "./ui-server.ts";
+import type { Door } from "./judge-request.ts";
+import { NodeLogs } from "./node-logs.ts";
+import { detailsOf, rowOf } from "./node-row.ts";
+import { isOwnHost, pageAddress, printedAddress, type AddressFlags } from "./page-address.ts";
+import { PageSessions } from "./page-sessions.ts";
+import { RecentEvents } from "./recent-events.ts";
+import { RolloutActions, type ActionFlags } from "./rollout-actions.ts";
+import { Rollouts } from "./rollouts.ts";
+import { UiServer, type PageWork, type UiServerOptions } from "./ui-server.ts";
 
-export interface UiFlags extends BrokerFlags {
-  readonly port: number;
-}
+export type UiFlags = ActionFlags & AddressFlags;
 
+/** Throws UsageError for what was written wrong, CliError when the connection to the broker ends. */
 export async function fleetUi(parts: FleetParts, flags: UiFlags): Promise<0> {
   const { terminal, random } = parts;
   const { clock } = terminal;
+  const address = pageAddress(flags);
+  const tls = readTls(flags);
+  const fixed = flags.tokenFile === undefined ? undefined : tokenOfFile(flags.tokenFile);
+  const token = fixed ?? randomSecret(random);
+  const signers = (flags.key ?? []).map(readSigner);
   await using fleet = await openFleet(parts, flags);
   const view = new FleetView();
-  using _ = fleet.session.listen(({ topic }) => follow(fleet, view, topic));
+  const events = new RecentEvents();
+  using _ = fleet.session.listen(({ topic, payload }) =>
+    follow({ fleet, view, events }, topic, payload),
+  );
   await subscribeNodes(fleet, ["state", "reported"], terminal);
   await fleet.session.subscribeLive(nodeFilters(fleet.root, fleet.file.nodes, ["event"]));
   for (const node of knownNodes(fleet)) view.put(rowOf(node));
-  const token = randomSecret(random);
-  const details = (name: string): NodeDetails | undefined => lookUp(fleet, name);
-  const options = { clock, view, tokenSha256: sha256(token), details };
-  await using server = await UiServer.open(options, flags.port);
-  terminal.out(`http://127.0.0.1:${server.port}/#token=${token}\n`);
-  terminal.err("whoever has this address sees the fleet, until this command ends with Ctrl-C\n");
+  await using actions = new RolloutActions({ ...parts, followed: fleet }, flags, () =>
+    rollouts.changed(),
+  );
+  const options = {
+    fleet,
+    clock,
+    signers,
+    history: flags.history,
+    actionOf: (group: string) => actions.of(group),
+  };
+  const rollouts: Rollouts = await Rollouts.open(options, (why) =>
+    terminal.err(`${printable(why)}, so their rollouts are not shown\n`),
+  );
+  const isSecure = tls !== undefined;
+  const about = aboutPage(flags);
+  const logs = new NodeLogs(parts, fleet, signers);
+  await using server = await UiServer.open({
+    clock,
+    view,
+    rollouts,
+    about,
+    address,
+    tls,
+    door: doorOf(address, tls, sha256(token)),
+    sessions: new PageSessions({ clock, random, isSecure }),
+    details: (name) =>
+      isKnown(fleet, name) ? detailsOf(knownNode(fleet, name), events.of(name)) : undefined,
+    work: workOf(about.isReadOnly, actions, logs),
+  });
+  const listen = { ...address, port: server.port };
+  const shown = fixed === undefined ? token : undefined;
+  const scheme = isSecure ? "https" : "http";
+  terminal.out(`${printedAddress({ scheme, listen, own: ownAddresses(), token: shown })}\n`);
+  terminal.err(notice(flags, { isSecure, isLoopback: address.isLoopback }));
   await fleet.session.until((): true | undefined => undefined, { signal: terminal.interrupted() });
   return 0;
 }
 
-function follow(fleet: Fleet, view: FleetView, topic: string): void {
+type Tls = UiServerOptions["tls"];
+
+function readTls({ tlsCert, tlsKey }: AddressFlags): Tls {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const [cert, key] = [tlsCert, tlsKey].map((path) =>
+    new TextDecoder().decode(readNamedFile(path)),
+  );
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+function doorOf({ isLoopback }: ReaderAddress, tls: Tls, tokenSha256: string): Door {
+  const certificate = tls === undefined ? undefined : certificateOf(tls.cert);
+  const isCertified = (name: string): boolean =>
+    certificate !== undefined && isFor(certificate, name);
+  return {
+    scheme: tls === undefined ? "http" : "https",
+    isOwnHost: (host) => isOwnHost(host, { isLoopback, isCertified }),
+    isToken: (written) => isSha256Of(written, tokenSha256),
+  };
+}
+
+/** By its alternative names only, as browsers do. */
+function isFor(certificate: X509Certificate, name: string): boolean {
+  if (isIP(name)) return certificate.checkIP(name) !== undefined;
+  return certificate.checkHost(name, { subject: "never" }) !== undefined;
+}
+
+function certificateOf(pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (thrown) {
+    throw new UsageError(
+      `the file of --tls-cert has no certificate in PEM: ${messageOf(thrown)}`,
+      thrown,
+    );
+  }
+}
+
+function workOf(isReadOnly: boolean, actions: RolloutActions, logs: NodeLogs): PageWork {
+  const refusal =
+    "this page only reads, because agent fleet ui was started without --key; use the verbs of agent fleet";
+  return {
+    refusal: isReadOnly ? refusal : undefined,
+    change: (order) => actions.start(order),
+    logs: (order, signal) => logs.read(order, signal),
+  };
+}
+
+function ownAddresses(): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  return all
+    .filter(({ internal, family }) => !internal && family === "IPv4")
+    .map((one) => one.address);
+}
+
+interface Reached {
+  readonly isSecure: boolean;
+  readonly isLoopback: boolean;
+}
+
+function notice({ key = [], tokenFile }: UiFlags, { isSecure, isLoopback }: Reached): string {
+  const what = key.length === 0 ? "sees the fleet" : "sees the fleet, and changes its rollouts";
+  const who = tokenFile === undefined ? "who has this address" : "who has the token";
+  const open =
+    isSecure || isLoopback ? "" : "without TLS the token can be read on the way; add --tls-cert\n";
+  return `${who} ${what}, until this command ends with Ctrl-C\n${open}`;
+}
+
+interface Following {
+  readonly fleet: Fleet;
+  readonly view: FleetView;
+  readonly events: RecentEvents;
+}
+
+function follow({ fleet, view, events }: Following, topic: string, payload: Uint8Array): void {
   const parsed = parseTopic(fleet.root, topic);
+  if (parsed?.type === "NodeEvent") return events.add(parsed.node, readEvents(payload));
   if (parsed?.type !== "NodeState" && parsed?.type !== "NodeReported") return;
   const { node: name } = parsed;
   if (isKnown(fleet, name)) view.put(rowOf(knownNode(fleet, name)));
@@ -47,11 +176,4 @@ function isKnown({ session: { latest }, root, file }: Fleet, node: string): bool
   if (file.nodes?.includes(node) === true) return true;
   const types = ["NodeState", "NodeReported"] as const;
   return types.some((type) => latest.has(topicFor({ type, root, node })));
-}
-
-function lookUp(fleet: Fleet, node: string): NodeDetails | undefined {
-  if (!isKnown(fleet, node)) return undefined;
-  const { session, root } = fleet;
-  const last = session.latest.get(topicFor({ type: "NodeEvent", root, node }));
-  return detailsOf(knownNode(fleet, node), last === undefined ? [] : readEvents(last));
 }

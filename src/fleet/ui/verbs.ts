@@ -2,21 +2,27 @@
 
 import { InvalidArgumentError } from "commander";
 import type { Verb } from "../../cli/define-verb.ts";
+import { keyFlag } from "../flags.ts";
 import type { FleetParts } from "../open-broker.ts";
+import { PROCEDURE_FLAGS } from "../rollout/verbs.ts";
 
 const LAST_PORT = 65_535;
 
 export function uiVerb(parts: FleetParts): Verb {
   return {
     usage: "ui",
-    description: "show the nodes of the fleet in a browser, on this machine, until Ctrl-C",
+    description:
+      "show nodes and rollouts in a browser until Ctrl-C, and with --key change rollouts",
     flags: {
-      "--port <port>": {
-        description: "port on 127.0.0.1",
-        default: 0,
-        defaultText: "any free one",
-        parse: portOf,
-      },
+      "--port <port>": { description: "port on 127.0.0.1 (default any free one)", parse: portOf },
+      "--listen <address>": "another address and port; it needs --tls-cert, or --token-file",
+      "--token-file <file>": "file with the token of the page (default a new one, in the address)",
+      "--tls-cert <file>": "certificate in PEM of the page, with those that vouch for it",
+      "--tls-key <file>": "private key of --tls-cert",
+      ...keyFlag(
+        "private key in PEM that signs what is ordered on the page; without it it only reads",
+      ),
+      ...PROCEDURE_FLAGS,
     },
     run: async ({ flags }) => (await import("./ui.ts")).fleetUi(parts, flags()),
   };

@@ -238,6 +238,8 @@ export interface NodeTruth {
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
   readonly status: NodeStatus;
+  /** Those that configuration and fleet have given it. */
+  readonly labels: Readonly<Record<string, string>>;
   /** How settings of documents stand; absent = there are none. */
   readonly settings?: ReportedSettings;
   /** False at the start: a missing pod proves nothing yet. */

@@ -18,6 +18,8 @@ export interface ReportInput extends Pick<
   ReportedState,
   keyof MessageNumber | "node" | "clockTrusted" | "desired" | "status" | "pods" | "settings"
 > {
+  /** As many as LABELS_BYTES have room for, by name. */
+  readonly labels: Readonly<Record<string, string>>;
   /** Wall-clock milliseconds. */
   readonly time: number;
   readonly rejected: readonly Rejection[];
@@ -28,11 +30,14 @@ const REJECTED_BYTES = 8 * 1024;
 /** A longer node status is cut. */
 const STATUS_BYTES = 12 * 1024;
 const ACKS_BYTES = 20 * 1024;
+/** A fleet may give a node many: the first by name are reported. */
+const LABELS_BYTES = 2 * 1024;
 /** For `truncated` and the commas around it. */
 const SPARE_BYTES = 64;
 
 /** Pods by name; those without room are counted in `truncated`. Texts are cut to 256 bytes, without control characters. */
-export function report({ time, pods, rejected, settings, ...input }: ReportInput): ReportedState {
+export function report(whole: ReportInput): ReportedState {
+  const { time, pods, rejected, settings, labels, ...input } = whole;
   const head: ReportedState = {
     apiVersion: "agent/v1",
     kind: "ReportedState",
@@ -40,6 +45,7 @@ export function report({ time, pods, rejected, settings, ...input }: ReportInput
     time: rfc3339(time),
     desired: fitting(withMessages(input.desired, wireText), ACKS_BYTES),
     ...(settings === undefined ? {} : { settings: withMessages(settings, wireText) }),
+    ...reportedLabels(labels),
     status: fittingNodeStatus(withMessages(input.status, wireText)),
     pods: [],
     rejected: rejectedLines(rejected),
@@ -48,6 +54,12 @@ export function report({ time, pods, rejected, settings, ...input }: ReportInput
   const shown = fitting(pods.toSorted(byName).map(wireLine), room);
   const truncated = pods.length - shown.length;
   return { ...head, pods: shown, ...(truncated > 0 ? { truncated } : {}) };
+}
+
+function reportedLabels(labels: ReportInput["labels"]): Pick<ReportedState, "labels"> {
+  const byKey = Object.entries(labels).toSorted(([a], [b]) => compareText(a, b));
+  const shown = fitting(byKey, LABELS_BYTES);
+  return shown.length === 0 ? {} : { labels: Object.fromEntries(shown) };
 }
 
 /** Equal content need not be published again: everything but time, session and seq. */

@@ -606,6 +606,36 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["unit/fleet/ui/fleet-view.test.ts", "component/fleet/ui.test.ts"],
     notShown: "connections and headers: the platform's own bounds",
   },
+  {
+    input:
+      "groups on the page of `agent fleet ui`; steps of a rollout; failed nodes that are named; lines of its history; kept generations that are named; events of a node, and nodes whose events are kept",
+    bounds: {
+      "200 groups": "fleet/ui/rollouts.ts MAX_GROUPS",
+      "20 steps": "fleet/ui/rollout-row.ts MAX_STEPS",
+      "100 nodes": "fleet/ui/rollout-row.ts MAX_FAILED",
+      "100 lines": "fleet/ui/rollout-log.ts MAX_LOG",
+      "20 generations": "fleet/ui/rollouts.ts MAX_KEPT",
+      "100 events": "fleet/ui/recent-events.ts MAX_EVENTS",
+      "1000 nodes": "fleet/ui/recent-events.ts MAX_EVENT_NODES",
+    },
+    tests: ["unit/fleet/ui/rollout-row.test.ts"],
+    notShown: "groups and kept generations: both are cut from a sorted list",
+  },
+  {
+    input:
+      "an order on the page of `agent fleet ui`; actions under way, and the lines of one; logs that are asked for, and the lines and characters of one; a token in a file",
+    bounds: {
+      "4 KiB": "fleet/ui/ui-server.ts MAX_BODY_BYTES",
+      "8 actions": "fleet/ui/rollout-actions.ts MAX_ACTIONS",
+      "50 lines": "fleet/ui/rollout-actions.ts MAX_LINES",
+      "4 logs": "fleet/ui/node-logs.ts MAX_LOG_COMMANDS",
+      "2000 lines": "fleet/ui/node-logs.ts MAX_LOG_LINES",
+      "1 MiB": "fleet/ui/node-logs.ts MAX_LOG_LENGTH",
+      "16 characters": "fleet/http/token-file.ts MIN_TOKEN_LENGTH",
+    },
+    tests: ["component/fleet/ui.test.ts"],
+    notShown: "actions, lines and logs: orders of a person who has the session",
+  },
 ];
 
 /** Constants `MAX_…` that need no row of their own, and why. */

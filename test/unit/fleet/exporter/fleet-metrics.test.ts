@@ -5,7 +5,8 @@ import {
   MAX_LABEL_LENGTH,
   MAX_LABEL_VALUES,
 } from "../../../../src/fleet/exporter/fleet-metrics.ts";
-import { mayAnswer, scrapeAddress } from "../../../../src/fleet/exporter/scrape-request.ts";
+import { mayAnswer } from "../../../../src/fleet/exporter/scrape-request.ts";
+import { readerAddress } from "../../../../src/fleet/http/reader-request.ts";
 import type { KnownNode } from "../../../../src/fleet/known-nodes.ts";
 import { readReport, readState } from "../../../../src/fleet/node-report.ts";
 import { expositionOf } from "../../../../src/server/metrics/exposition.ts";
@@ -130,14 +131,14 @@ describe("a scrape", () => {
   });
 
   test("goes to an address", () => {
-    expect(scrapeAddress("127.0.0.1:9460")).toEqual({
+    expect(readerAddress("127.0.0.1:9460")).toEqual({
       host: "127.0.0.1",
       port: 9460,
       isLoopback: true,
     });
-    expect(scrapeAddress("[::1]:9460").isLoopback).toBe(true);
-    expect(scrapeAddress("0.0.0.0:9460").isLoopback).toBe(false);
+    expect(readerAddress("[::1]:9460").isLoopback).toBe(true);
+    expect(readerAddress("0.0.0.0:9460").isLoopback).toBe(false);
     for (const wrong of ["9460", ":9460", "host:9460", "127.0.0.1:99999", "127.0.0.1"])
-      expect(() => scrapeAddress(wrong)).toThrow("is no address to listen on");
+      expect(() => readerAddress(wrong)).toThrow("is no address to listen on");
   });
 });

@@ -45,6 +45,7 @@ function input(changes: Partial<ReportInput> = {}): ReportInput {
     time: WALL,
     clockTrusted: true,
     desired: [ack],
+    labels: {},
     status,
     pods: [podLine(podNamed("web"), aStatus([aContainerStatus(RUNNING)]))],
     rejected: [],
@@ -212,6 +213,27 @@ describe("the report", () => {
   });
 });
 
+describe("labels", () => {
+  test("are reported by name, and not at all if there are none", () => {
+    expect(
+      Object.entries(report(input({ labels: { site: "berlin", floor: "2" } })).labels ?? {}),
+    ).toEqual([
+      ["floor", "2"],
+      ["site", "berlin"],
+    ]);
+    expect(report(input())).not.toHaveProperty("labels");
+  });
+
+  test("of a fleet that gives very many leave room for the pods", () => {
+    const labels = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`key-${index}`, "x".repeat(60)]),
+    );
+    const reported = report(input({ labels }));
+    expect(JSON.stringify(reported.labels).length).toBeLessThan(2_100);
+    expect(reported.pods.length).toBe(1);
+  });
+});
+
 /** Whether the second would not be published after the first. */
 const isSame = (a: ReportedState, b: ReportedState): boolean =>
   reportContent(a) === reportContent(b);
@@ -224,6 +246,7 @@ describe("equal content", () => {
     "a new session alone is no new content": [{ session: 4 }, true],
     "another incarnation is new content": [{ incarnation: "i2" }, false],
     "the clock's trust is new content": [{ clockTrusted: false }, false],
+    "a label is new content": [{ labels: { site: "berlin" } }, false],
     "a pod less is new content": [{ pods: [] }, false],
     "another code is new content": [{ desired: [{ ...ack, code: 424 }] }, false],
     "a condition is new content": [{ status: { ...status, conditions: [] } }, false],

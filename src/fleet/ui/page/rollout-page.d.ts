@@ -1,0 +1,3 @@
+// `rollout-page.js` is embedded as text.
+declare const text: string;
+export default text;

@@ -66,7 +66,12 @@ class Exporter implements AsyncDisposable {
 
   async connect(): Promise<void> {
     const fleet = await openFleet(this.#parts, this.#flags);
-    await subscribeNodes(fleet, ["state", "reported"], this.#parts.terminal);
+    try {
+      await subscribeNodes(fleet, ["state", "reported"], this.#parts.terminal);
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
     // What is parsed now, the first scrape need not wait for.
     knownNodes(fleet);
     this.#fleet = fleet;

@@ -89,7 +89,10 @@ async function pause(desk: Desk, published: Published): Promise<0> {
 }
 
 async function undo(desk: Desk, published: Published): Promise<0 | 1> {
-  const previous = orderOf(desk, published)?.plan?.previousGeneration;
+  // Files that a person names come before the generation that was there.
+  const { filename } = desk.flags;
+  const previous =
+    filename === undefined ? orderOf(desk, published)?.plan?.previousGeneration : undefined;
   const names = namesReached(viewAtDesk(desk, published));
   // No node takes it from here on.
   await pauseOrder(desk, published, "taken back");

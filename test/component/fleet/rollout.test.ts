@@ -112,6 +112,17 @@ test("with --on-failure pause it stays where it stopped, and undo takes it back"
   expect(nodes.have(3)).toBe(COUNT);
 });
 
+test("undo -f goes back to those files, whatever the generation before had", async () => {
+  const nodes = await running();
+  expect((await rollout(`-f ${worse} --on-failure pause`)).code).toBe(1);
+  const other = stage.file("undo.yaml", POD.replace("web:1", "web:7"));
+  const undone = await rollout(`undo -f ${other}`);
+  expect(undone.stdout).toContain("has the content of the files");
+  await stage.clock.advance(10_000);
+  expect(nodes.have(3)).toBe(COUNT);
+  expect(stage.broker.retained(DESIRED)).toContain("web:7");
+});
+
 test("after a bad one that is paused, a second bad one goes back to what was good", async () => {
   const nodes = await running();
   const first = await rollout(`-f ${worse} --on-failure pause`);

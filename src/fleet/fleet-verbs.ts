@@ -9,6 +9,7 @@ import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
 import type { FleetParts } from "./open-broker.ts";
+import { importVerb } from "./import/verbs.ts";
 import { sessionVerbs } from "./session/verbs.ts";
 import { rolloutVerb } from "./rollout/verbs.ts";
 import { uiVerb } from "./ui/verbs.ts";
@@ -43,6 +44,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
     flags: BROKER_FLAGS,
     verbs: [
       ...offlineVerbs(parts),
+      importVerb(parts),
       trustVerb(parts),
       ...documentVerbs(parts),
       ...sealVerbs(parts),

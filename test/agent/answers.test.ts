@@ -263,10 +263,18 @@ test.each([
   ["a feature", { requires: { features: ["levitation"] } }, /requires\.features.*levitation/],
   ["a newer document beside it", { requires: { documents: { "group/kiosks": 2 } } }, /documents/],
   ["a staged rollout", { policy: { staged: true } }, /policy\.staged/],
-  ["sealed secrets", { sealed: [] }, /sealed/],
+  ["content elsewhere", { resources: [{ ref: { sha256: "9b", size: 1 } }] }, /resources\[0\]\.ref/],
 ])("412: a document that demands %s, which is not there", async (_, more, words) => {
   using stage = await running();
   await stage.refuses(documentOf(4, [NEXT], more), 412, words);
+});
+
+test("401: an unsigned document with sealed Secrets", async () => {
+  using stage = await running();
+  const spec = { content: "YWJj", keys: [{ keyid: "0123456789abcdef", wrapped: "YWJj" }] };
+  const metadata = { name: "login" };
+  const sealed = [{ apiVersion: "agent/v1", kind: "SealedSecret", metadata, spec }];
+  await stage.refuses(documentOf(4, [NEXT], { sealed }), 401, /^sealed: an unsigned document/);
 });
 
 test("401: an unsigned document that changes the version of the agent", async () => {

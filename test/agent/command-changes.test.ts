@@ -220,7 +220,8 @@ test("an unsigned command reaches no pod of a file", async () => {
   expect(await orders.run("restart", { pod: "web" })).toMatchObject(forbidden);
   expect(await orders.run("pull", { pod: "web" })).toMatchObject(forbidden);
   expect(await orders.run("pull", { image: "local/busybox:1" })).toMatchObject({ code: 404 });
-  // Holds concern updates of documents only, whoever orders them. A new verb needs a line above.
-  const judged: readonly CommandVerb[] = ["restart", "hold", "release", "pull"];
+  // Holds concern updates of documents only, and exec takes signed commands only (component/command/tunnel-commands). A new
+  // verb needs a line above.
+  const judged: readonly CommandVerb[] = ["restart", "hold", "release", "pull", "exec"];
   expect(COMMAND_VERBS.filter((verb) => VERBS[verb].changes)).toEqual([...judged]);
 });

@@ -232,6 +232,23 @@ e2e(
 );
 
 e2e(
+  "Ctrl-C ends the command on the node at once",
+  async () => {
+    const { client } = await world();
+    const a = client();
+    const child = Bun.spawn([a, "exec", "web", "-c", "main", "--", "sleep", "4713"], {
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await eventually("sleep runs", async () => (await processes(a)).includes("sleep 4713"));
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(1);
+    await eventually("it has ended", async () => !(await processes(a)).includes("sleep 4713"));
+  },
+  240_000,
+);
+
+e2e(
   "nothing is left on the node after an operator that was killed",
   async () => {
     const { client, agent } = await world();

@@ -65,6 +65,8 @@ export async function withSession<T>(
   void open.ended.then(({ reason }) => {
     if (reason !== DONE) terminal.err(`the session has ended: ${printable(reason)}\n`);
   });
+  // The node need not wait for an operator who has pressed Ctrl-C.
+  terminal.interrupted().addEventListener("abort", () => open.close(DONE), { once: true });
   using door = await openDoor(open);
   try {
     return await use(new LocalClient({ socket: door.socket, clock, timeoutMs: ANSWER_MS }));

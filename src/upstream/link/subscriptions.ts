@@ -123,10 +123,10 @@ export class Subscriptions {
   async #dropUnwanted(session: MqttSession, signal: AbortSignal): Promise<void> {
     const { unwanted, filters } = this.#options;
     const wanted = filters();
-    for (const filter of wanted) this.#dropped.delete(filter);
-    const left = (unwanted?.() ?? []).filter(
-      (filter) => !wanted.includes(filter) && !this.#dropped.has(filter),
-    );
+    const former = unwanted?.() ?? [];
+    for (const filter of this.#dropped)
+      if (wanted.includes(filter) || !former.includes(filter)) this.#dropped.delete(filter);
+    const left = former.filter((filter) => !wanted.includes(filter) && !this.#dropped.has(filter));
     for (let at = 0; at < left.length && !signal.aborted; at += FILTERS_A_PACKET) {
       const some = left.slice(at, at + FILTERS_A_PACKET);
       const request = session.unsubscribe(some).then(() => true);

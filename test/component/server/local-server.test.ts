@@ -165,7 +165,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /desired, /events, /trust, /trust/reset, /runningpods, /configz, /shutdown, /self-update, /ui/, /hold, /release, /node, /images, /images/pull, /images/prune, /metrics, /metrics/resource, /metrics/probes, /stats/summary\n",
+      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /desired, /events, /trust, /trust/reset, /trust/rotate-key, /runningpods, /configz, /shutdown, /self-update, /ui/, /hold, /release, /node, /images, /images/pull, /images/prune, /metrics, /metrics/resource, /metrics/probes, /stats/summary\n",
     ]);
   });
 

@@ -311,6 +311,19 @@ export const LIMITS_OF_INPUT: readonly Limit[] = [
     tests: ["e2e/fleet-session.test.ts", "unit/protocol/tunnel/reliable.test.ts"],
   },
   {
+    input:
+      "services of a compose file, units of a Quadlet directory; ports of a range; a file that is taken along",
+    bounds: {
+      "64": [
+        "fleet/import/compose-file.ts MAX_SERVICES",
+        "fleet/import/quadlet.ts MAX_UNITS",
+        "fleet/import/compose-ports.ts MAX_RANGE",
+      ],
+      "64 KiB": "fleet/import/import.ts MAX_FILE_BYTES",
+    },
+    tests: ["unit/fleet/import/words.test.ts"],
+  },
+  {
     input: "sealed Secrets of a document; keys that one is sealed to",
     bounds: {
       "64": "protocol/sealed-secret.ts MAX_SEALED",

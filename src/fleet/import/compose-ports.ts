@@ -1,0 +1,104 @@
+// Ports of a compose service, short and long.
+
+import { isJsonObject } from "../../lib/json.ts";
+import type { ServicePort, Tell } from "./service.ts";
+import { plain } from "./words.ts";
+
+/** Of a range. */
+const MAX_RANGE = 64;
+const SHORT =
+  /^(?:(?:(\[[\da-f:.]+\]|[\d.]+):)?(\d+(?:-\d+)?)?:)?(\d+(?:-\d+)?)(?:\/(tcp|udp|sctp))?$/i;
+
+export function composePorts(ports: unknown, expose: unknown, tell: Tell): readonly ServicePort[] {
+  const written: readonly unknown[] = Array.isArray(ports) ? ports : [];
+  const exposed: readonly unknown[] = Array.isArray(expose) ? expose : [];
+  const all = [
+    ...written.flatMap((one) =>
+      isJsonObject(one) ? longPort(one, tell) : shortPort(plain(one), tell),
+    ),
+    ...exposed.flatMap((one) => shortPort(plain(one), () => undefined)),
+  ];
+  const keys = new Set<string>();
+  return all.filter(({ container, protocol, host }) => {
+    const key = `${container} ${protocol} ${host ?? ""}`;
+    const isNew =
+      !keys.has(key) &&
+      !(
+        host === undefined &&
+        all.some(
+          (one) =>
+            one.container === container && one.protocol === protocol && one.host !== undefined,
+        )
+      );
+    keys.add(key);
+    return isNew;
+  });
+}
+
+function shortPort(text: string, tell: Tell): readonly ServicePort[] {
+  const [, ip, host, container = "", protocol = "tcp"] = SHORT.exec(text) ?? [];
+  if (container === "") {
+    tell("ports", `${text} is no port`, true);
+    return [];
+  }
+  if (host === undefined)
+    tell("ports", `${text} has no port of the node: write one, as 8080:${container}`);
+  return pairs(host, container, { protocol, ip, tell });
+}
+
+function longPort(port: Readonly<Record<string, unknown>>, tell: Tell): readonly ServicePort[] {
+  const { target, published, protocol = "tcp", host_ip: ip } = port;
+  const host = published === undefined || published === "" ? undefined : plain(published);
+  if (target === undefined) {
+    tell("ports", "an entry has no target", true);
+    return [];
+  }
+  if (host === undefined)
+    tell("ports", `${plain(target)} has no port of the node: write published`);
+  return pairs(host, plain(target), {
+    protocol: plain(protocol),
+    ip: ip === undefined ? undefined : plain(ip),
+    tell,
+  });
+}
+
+function pairs(
+  host: string | undefined,
+  container: string,
+  {
+    protocol,
+    ip,
+    tell,
+  }: { readonly protocol: string; readonly ip: string | undefined; readonly tell: Tell },
+): readonly ServicePort[] {
+  const [inside, outside] = [range(container), host === undefined ? [] : range(host)];
+  if (inside.length > MAX_RANGE || (host !== undefined && outside.length !== inside.length)) {
+    tell(
+      "ports",
+      `${host ?? ""}:${container}: both ranges must be equally long, and have at most ${MAX_RANGE} ports`,
+      true,
+    );
+    return [];
+  }
+  const upper = protocol.toUpperCase();
+  const known = upper === "UDP" || upper === "SCTP" ? upper : "TCP";
+  const address =
+    ip === undefined || ip === "0.0.0.0" || ip === "[::]" ? undefined : ip.replaceAll(/[[\]]/g, "");
+  return inside.map((port, index) => {
+    const published = outside[index];
+    return {
+      container: port,
+      protocol: known,
+      ...(published === undefined ? {} : { host: published }),
+      ...(published === undefined || address === undefined ? {} : { hostIP: address }),
+    };
+  });
+}
+
+function range(text: string): readonly number[] {
+  const [first = 0, last = first] = text.split("-").map(Number);
+  return Array.from(
+    { length: Math.max(0, Math.min(last - first + 1, MAX_RANGE + 1)) },
+    (_, index) => first + index,
+  );
+}

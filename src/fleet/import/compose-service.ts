@@ -1,0 +1,343 @@
+// One service of a compose file, field by field: what is not read is told.
+
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { dependenciesOf, hostsOf, probeOf, resourcesOf } from "./compose-fields.ts";
+import { composeMounts, type ComposeFiles } from "./compose-mounts.ts";
+import { composePorts } from "./compose-ports.ts";
+import { seconds } from "./quantities.ts";
+import {
+  NO_SERVICE,
+  objectNameOf,
+  UNKNOWN,
+  type ImportedFile,
+  type Service,
+  type Tell,
+} from "./service.ts";
+import { envLines, shellWords, type Variables, plain } from "./words.ts";
+
+/** Fields of a service that are left out, and why. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  networks: "pods of a node reach each other by name; networks separate nothing here",
+  links: "pods of a node reach each other by name",
+  external_links: "pods of a node reach each other by name",
+  logging: "logs go to the node, which rotates them",
+  deploy: "only resources and one replica have a counterpart",
+  profiles:
+    "the service is imported whatever the profile; take it out of the result if it is not meant",
+  extends: "is not followed: write the service out",
+  scale: "one node runs each pod once",
+  ulimits: "a pod has none; set them in the image",
+  shm_size: "mount an emptyDir with medium: Memory on /dev/shm",
+  cgroup_parent: "the node places cgroups",
+  ipc: "a pod has an IPC namespace of its own",
+  userns_mode: "write hostUsers into the pod",
+  mac_address: "a pod's address is the node's matter",
+  platform: "the node pulls the image of its own platform",
+  pull_refresh_after: "has no counterpart",
+  stop_signal: "is that of the image",
+  domainname: "write subdomain and hostname into the pod",
+  dns_search: "write dnsConfig.searches into the pod",
+  dns_opt: "write dnsConfig.options into the pod",
+  annotations: "write them into the pod",
+  develop: "has no counterpart on a device",
+  runtime: "write runtimeClassName into the pod",
+  gpus: "write the devices into the pod",
+  oom_score_adj: "the node sets it by the pod's class",
+  oom_kill_disable: "the node does not switch it off",
+  storage_opt: "write limits of ephemeral-storage",
+  blkio_config: "has no counterpart",
+  cpuset: "has no counterpart",
+  cpu_shares: "is given by the request of cpu",
+  pids_limit: "is a setting of the node (podPidsLimit)",
+  credential_spec: "has no counterpart on Linux",
+  init: "the pause container collects ended processes only with shareProcessNamespace",
+  attach: "has no counterpart",
+  container_name: "the pod has the name of the service",
+};
+
+export class ServiceReader {
+  readonly #name: string;
+  readonly #service: JsonObject;
+  readonly #parts: {
+    readonly file: JsonObject;
+    readonly variables: Variables;
+    readonly files: ComposeFiles;
+  };
+  readonly #tell: Tell;
+  readonly #taken = new Set<string>();
+  /** Files that were taken along. */
+  imported: readonly ImportedFile[] = [];
+
+  constructor(
+    name: string,
+    parts: {
+      readonly service: JsonObject;
+      readonly file: JsonObject;
+      readonly variables: Variables;
+      readonly files: ComposeFiles;
+      readonly tell: Tell;
+    },
+  ) {
+    this.#name = objectNameOf(name);
+    this.#service = parts.service;
+    this.#parts = parts;
+    this.#tell = parts.tell;
+    if (this.#name !== name) this.#tell("name", `is ${this.#name} as a pod`);
+  }
+
+  /** undefined = it cannot be imported. */
+  read(): Service | undefined {
+    const image = this.#text("image");
+    if (this.#take("build") !== undefined)
+      this.#tell(
+        "build",
+        image === ""
+          ? "a node builds no image: build and push it, and name it as image"
+          : "a node builds no image: the image that is named must be pushed",
+        image === "",
+      );
+    if (image === "") {
+      if (this.#service["build"] === undefined) this.#tell("image", "is missing", true);
+      return undefined;
+    }
+    const mounts = composeMounts({
+      name: this.#name,
+      volumes: this.#take("volumes"),
+      tmpfs: this.#take("tmpfs"),
+      configs: this.#take("configs"),
+      secrets: this.#take("secrets"),
+      file: this.#parts.file,
+      files: this.#parts.files,
+      tell: this.#tell,
+    });
+    this.imported = mounts.imported;
+    const entrypoint = this.#words("entrypoint");
+    const command = this.#words("command");
+    const { user, group } = this.#user();
+    const service: Service = {
+      ...NO_SERVICE,
+      name: this.#name,
+      image,
+      ...this.#pullPolicy(),
+      ...(entrypoint === undefined ? {} : { command: entrypoint }),
+      ...(command === undefined ? {} : { args: command }),
+      environment: this.#environment(),
+      ports: composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
+      mounts: mounts.mounts,
+      ...probeOf(this.#take("healthcheck"), this.#tell),
+      restart: this.#restart(),
+      ...this.#maybe("workingDir", this.#text("working_dir")),
+      ...(user === undefined ? {} : { runAsUser: user }),
+      ...(group === undefined ? {} : { runAsGroup: group }),
+      groups: this.#list("group_add").flatMap((one) => this.#number("group_add", one)),
+      isPrivileged: this.#take("privileged") === true,
+      addCapabilities: this.#list("cap_add").map(capability),
+      dropCapabilities: this.#list("cap_drop").map(capability),
+      isReadOnly: this.#take("read_only") === true,
+      noNewPrivileges: this.#securityOptions(),
+      sysctls: this.#map("sysctls"),
+      devices: this.#devices(),
+      stdin: this.#take("stdin_open") === true,
+      tty: this.#take("tty") === true,
+      ...resourcesOf(
+        {
+          cpus: this.#take("cpus"),
+          memory: this.#take("mem_limit"),
+          reserved: this.#take("mem_reservation"),
+        },
+        this.#service["deploy"],
+      ),
+      ...this.#maybe("hostname", this.#text("hostname")),
+      hostAliases: hostsOf(this.#take("extra_hosts"), this.#tell),
+      dns: this.#list("dns"),
+      ...this.#network(),
+      hostPID: this.#take("pid") === "host",
+      ...this.#grace(),
+      dependsOn: dependenciesOf(this.#take("depends_on")),
+    };
+    if (Object.keys(this.#map("labels")).length > 0)
+      this.#tell(
+        "labels",
+        "are not taken over: a proxy that reads them on Docker does not see pods; write labels into the pod",
+      );
+    this.#remarkRest();
+    return service;
+  }
+
+  #take(key: string): unknown {
+    this.#taken.add(key);
+    return this.#service[key] ?? undefined;
+  }
+
+  #text(key: string): string {
+    const value = this.#take(key);
+    return typeof value === "string" || typeof value === "number" ? plain(value) : "";
+  }
+
+  #maybe<K extends string>(key: K, value: string): { readonly [name in K]?: string } {
+    return (value === "" ? {} : { [key]: value }) as { readonly [name in K]?: string };
+  }
+
+  #list(key: string): readonly string[] {
+    const value = this.#take(key);
+    const all: readonly unknown[] = Array.isArray(value)
+      ? value
+      : value === undefined
+        ? []
+        : [value];
+    return all.flatMap((one) =>
+      typeof one === "string" || typeof one === "number" ? [plain(one)] : [],
+    );
+  }
+
+  /** `{A: 1}` or `[A=1]`. */
+  #map(key: string): Readonly<Record<string, string>> {
+    return mapOf(this.#take(key), {});
+  }
+
+  #words(key: string): readonly string[] | undefined {
+    const value = this.#take(key);
+    if (typeof value === "string") return shellWords(value);
+    return Array.isArray(value) ? value.map(plain) : undefined;
+  }
+
+  #number(key: string, text: string): readonly number[] {
+    if (/^\d+$/.test(text)) return [Number(text)];
+    this.#tell(key, `${text} is a name of the image: write its number`);
+    return [];
+  }
+
+  #user(): { readonly user?: number; readonly group?: number } {
+    const text = this.#text("user");
+    if (text === "") return {};
+    const [user = "", group = ""] = text.split(":");
+    const [id] = this.#number("user", user);
+    const [gid] = group === "" ? [] : this.#number("user", group);
+    return {
+      ...(id === undefined ? {} : { user: id }),
+      ...(gid === undefined ? {} : { group: gid }),
+    };
+  }
+
+  #environment(): Readonly<Record<string, string>> {
+    const { variables, files } = this.#parts;
+    const named = this.#take("env_file");
+    const list: readonly unknown[] = Array.isArray(named)
+      ? named
+      : named === undefined
+        ? []
+        : [named];
+    const lines = list.flatMap((one) => {
+      const path = isJsonObject(one) ? one["path"] : one;
+      const isOptional = isJsonObject(one) && one["required"] === false;
+      const text = typeof path === "string" ? files.read(path) : undefined;
+      if (text === undefined && !isOptional)
+        this.#tell("env_file", `${plain(path)} cannot be read`, true);
+      return text === undefined ? [] : [envLines(text)];
+    });
+    const own = mapOf(this.#take("environment"), variables);
+    return { ...(Object.assign({}, ...lines) as Readonly<Record<string, string>>), ...own };
+  }
+
+  #restart(): Service["restart"] {
+    const written = this.#text("restart");
+    const deploy = this.#service["deploy"];
+    const policy =
+      isJsonObject(deploy) && isJsonObject(deploy["restart_policy"])
+        ? deploy["restart_policy"]
+        : {};
+    const how = written === "" ? plain(policy["condition"] ?? "no") : written;
+    if (how.startsWith("on-failure")) return "OnFailure";
+    return how === "always" || how === "unless-stopped" || how === "any" ? "Always" : "Never";
+  }
+
+  #pullPolicy(): Pick<Service, "imagePullPolicy"> {
+    const written = this.#text("pull_policy");
+    const known = {
+      always: "Always",
+      never: "Never",
+      missing: "IfNotPresent",
+      if_not_present: "IfNotPresent",
+    } as const;
+    const policy = Object.entries(known).find(([name]) => name === written)?.[1];
+    if (written !== "" && policy === undefined)
+      this.#tell("pull_policy", `${written} has no counterpart`);
+    return policy === undefined ? {} : { imagePullPolicy: policy };
+  }
+
+  #securityOptions(): boolean {
+    const options = this.#list("security_opt");
+    const isNone = (one: string): boolean => /^no-new-privileges(?::true|=true)?$/.test(one);
+    for (const option of options)
+      if (!isNone(option))
+        this.#tell("security_opt", `${option}: write it into the securityContext of the container`);
+    return options.some(isNone);
+  }
+
+  #devices(): readonly string[] {
+    return this.#list("devices").flatMap((written) => {
+      const [host = "", inside = host] = written.split(":");
+      if (!host.startsWith("/")) {
+        this.#tell("devices", `${written} is no path of a device`);
+        return [];
+      }
+      if (inside !== host) this.#tell("devices", `${host} has the same path inside`);
+      return [host];
+    });
+  }
+
+  #network(): Pick<Service, "hostNetwork"> & { readonly pod?: string } {
+    const mode = this.#text("network_mode");
+    const [, other = ""] = /^(?:service|container):(.+)$/.exec(mode) ?? [];
+    if (other !== "") return { hostNetwork: false, pod: objectNameOf(other) };
+    if (mode !== "" && mode !== "host" && mode !== "bridge")
+      this.#tell(
+        "network_mode",
+        `${mode} has no counterpart: the pod has the network of the node's pods`,
+      );
+    return { hostNetwork: mode === "host" };
+  }
+
+  #grace(): Pick<Service, "graceSeconds"> {
+    const value = this.#take("stop_grace_period");
+    const grace = value === undefined ? undefined : seconds(value);
+    return grace === undefined ? {} : { graceSeconds: Math.max(1, grace) };
+  }
+
+  #remarkRest(): void {
+    const deploy = this.#take("deploy");
+    const extra = isJsonObject(deploy)
+      ? Object.keys(deploy).filter(
+          (key) =>
+            key !== "resources" &&
+            key !== "restart_policy" &&
+            !(key === "replicas" && deploy[key] === 1),
+        )
+      : [];
+    if (extra.length > 0) this.#tell("deploy", `${extra.join(", ")}: ${LEFT_OUT["deploy"]}`);
+    for (const key of Object.keys(this.#service))
+      if (!this.#taken.has(key) && !key.startsWith("x-")) this.#tell(key, LEFT_OUT[key] ?? UNKNOWN);
+  }
+}
+
+function capability(written: string): string {
+  return written.toUpperCase().replace(/^CAP_/, "");
+}
+
+/** A name without a value has that of the environment, or is left out. */
+function mapOf(value: unknown, variables: Variables): Readonly<Record<string, string>> {
+  const entries: readonly (readonly [string, unknown])[] = isJsonObject(value)
+    ? Object.entries(value)
+    : Array.isArray(value)
+      ? value.map((line: unknown) => {
+          const [, key = "", text] = /^([^=]+)(?:=([^]*))?$/.exec(plain(line)) ?? [];
+          return [key, text] as const;
+        })
+      : [];
+  return Object.fromEntries(
+    entries.flatMap(([key, written]): [string, string][] => {
+      const text = written ?? variables[key];
+      return key === "" || text === undefined || text === null ? [] : [[key, plain(text)]];
+    }),
+  );
+}

@@ -1,0 +1,239 @@
+// Services → the objects that a node runs: a pod for each service, or for those that share one, with claims, ConfigMaps and
+// Secrets.
+
+import type { JsonObject } from "../../lib/json.ts";
+import { withoutUndefined } from "../../lib/json.ts";
+import {
+  objectNameOf,
+  type Imported,
+  type ImportedFile,
+  type Remark,
+  type Service,
+  type ServiceMount,
+} from "./service.ts";
+
+export interface WrittenObjects {
+  readonly objects: readonly JsonObject[];
+  readonly remarks: readonly Remark[];
+}
+
+const DEFAULT_CLAIM = "1Gi";
+
+export function objectsOf({ services, files, remarks }: Imported): WrittenObjects {
+  const pods = Map.groupBy(services, ({ pod, name }) => pod ?? name);
+  const claims = services
+    .flatMap(({ mounts }) => mounts)
+    .flatMap((mount) => (mount.type === "claim" ? [mount.claim] : []));
+  const written = [...pods].map(([name, members]) => podOf(name, members));
+  return {
+    objects: [
+      ...files.map(fileObject),
+      ...[...new Set(claims)].map(claimOf),
+      ...written.map(({ pod }) => pod),
+    ],
+    remarks: [...remarks, ...written.flatMap((one) => one.remarks)],
+  };
+}
+
+function fileObject({ name, isSecret, data }: ImportedFile): JsonObject {
+  const metadata = { name };
+  return isSecret
+    ? { apiVersion: "v1", kind: "Secret", metadata, stringData: data }
+    : { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+}
+
+function claimOf(name: string): JsonObject {
+  const resources = { requests: { storage: DEFAULT_CLAIM } };
+  const spec = { accessModes: ["ReadWriteOnce"], resources };
+  return { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name }, spec };
+}
+
+function podOf(
+  name: string,
+  members: readonly Service[],
+): { readonly pod: JsonObject; readonly remarks: readonly Remark[] } {
+  const [first] = members;
+  const volumes = new Volumes();
+  const containers = members.map((service) => containerOf(service, volumes));
+  const security = podSecurityOf(members);
+  const annotation = dependenciesOf(members);
+  const grace = Math.max(...members.map(({ graceSeconds = GRACE_SECONDS }) => graceSeconds));
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      ...(annotation === "" ? {} : { annotations: { "agent/depends-on": annotation } }),
+    },
+    spec: {
+      restartPolicy: first?.restart ?? "Always",
+      terminationGracePeriodSeconds: grace,
+      ...withoutUndefined({ hostname: first?.hostname }),
+      ...(members.some((one) => one.hostNetwork) ? { hostNetwork: true } : {}),
+      ...(members.some((one) => one.hostPID) ? { hostPID: true } : {}),
+      ...namesOf(members),
+      ...(Object.keys(security).length === 0 ? {} : { securityContext: security }),
+      containers,
+      ...(volumes.all.length === 0 ? {} : { volumes: volumes.all }),
+    },
+  };
+  if (new Set(members.map(({ restart }) => restart)).size < 2) return { pod, remarks: [] };
+  const message = `its containers share a pod and one restart policy, that of ${first?.name ?? ""}`;
+  return { pod, remarks: [{ place: name, message }] };
+}
+
+/** Docker's. */
+const GRACE_SECONDS = 10;
+
+function podSecurityOf(members: readonly Service[]): JsonObject {
+  const sysctls = members.flatMap((one) => Object.entries(one.sysctls));
+  const groups = members.flatMap((one) => one.groups);
+  return {
+    ...(sysctls.length === 0 ? {} : { sysctls: sysctls.map(([name, value]) => ({ name, value })) }),
+    ...(groups.length === 0 ? {} : { supplementalGroups: [...new Set(groups)] }),
+  };
+}
+
+/** Other pods: containers of one pod start together. */
+function dependenciesOf(members: readonly Service[]): string {
+  const after = new Map(members.flatMap(({ dependsOn }) => Object.entries(dependsOn)));
+  return [...after]
+    .filter(([other]) => !members.some((one) => one.name === other))
+    .map(([other, stage]) => `${other}:${stage}`)
+    .join(",");
+}
+
+function namesOf(members: readonly Service[]): JsonObject {
+  const aliases = new Map(members.flatMap(({ hostAliases }) => Object.entries(hostAliases)));
+  const nameservers = [...new Set(members.flatMap(({ dns }) => dns))];
+  return {
+    ...(aliases.size === 0
+      ? {}
+      : { hostAliases: [...aliases].map(([host, ip]) => ({ ip, hostnames: [host] })) }),
+    ...(nameservers.length === 0 ? {} : { dnsPolicy: "None", dnsConfig: { nameservers } }),
+  };
+}
+
+function containerOf(service: Service, volumes: Volumes): JsonObject {
+  const { name, image, imagePullPolicy, command, args, workingDir, probe } = service;
+  const env = Object.entries(service.environment).map(([key, value]) => ({
+    name: key,
+    value: escaped(value),
+  }));
+  const ports = service.ports.map(({ container, host, hostIP, protocol }) => ({
+    containerPort: container,
+    ...withoutUndefined({ hostPort: host, hostIP }),
+    ...(protocol === "TCP" ? {} : { protocol }),
+  }));
+  const mounts = [
+    ...service.mounts.map((mount) => volumes.mount(mount)),
+    ...service.devices.map((path) => volumes.device(path)),
+  ];
+  const security = securityOf(service);
+  const resources = {
+    ...(Object.keys(service.limits).length === 0 ? {} : { limits: service.limits }),
+    ...(Object.keys(service.requests).length === 0 ? {} : { requests: service.requests }),
+  };
+  return {
+    name: objectNameOf(name),
+    image,
+    ...withoutUndefined({ imagePullPolicy, workingDir }),
+    ...(command === undefined ? {} : { command: command.map(escaped) }),
+    ...(args === undefined ? {} : { args: args.map(escaped) }),
+    ...(env.length === 0 ? {} : { env }),
+    ...(ports.length === 0 ? {} : { ports }),
+    ...(service.stdin ? { stdin: true } : {}),
+    ...(service.tty ? { tty: true } : {}),
+    ...(probe === undefined ? {} : { readinessProbe: probeOf(probe) }),
+    ...(Object.keys(resources).length === 0 ? {} : { resources }),
+    ...(Object.keys(security).length === 0 ? {} : { securityContext: security }),
+    ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
+  };
+}
+
+/** `$(NAME)` is replaced in a pod, and is plain text in a compose file. */
+function escaped(text: string): string {
+  return text.replaceAll("$(", "$$$$(");
+}
+
+function probeOf({
+  command,
+  initialDelaySeconds,
+  ...times
+}: NonNullable<Service["probe"]>): JsonObject {
+  return {
+    exec: { command: [...command] },
+    ...times,
+    ...(initialDelaySeconds > 0 ? { initialDelaySeconds } : {}),
+  };
+}
+
+function securityOf(service: Service): JsonObject {
+  const { runAsUser, runAsGroup, addCapabilities: add, dropCapabilities: drop } = service;
+  const capabilities = {
+    ...(add.length === 0 ? {} : { add: [...add] }),
+    ...(drop.length === 0 ? {} : { drop: [...drop] }),
+  };
+  return {
+    ...(service.isPrivileged ? { privileged: true } : {}),
+    ...withoutUndefined({ runAsUser, runAsGroup }),
+    ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }),
+    ...(service.isReadOnly ? { readOnlyRootFilesystem: true } : {}),
+    ...(service.noNewPrivileges ? { allowPrivilegeEscalation: false } : {}),
+  };
+}
+
+/** The volumes of one pod: what several containers mount stands there once. */
+class Volumes {
+  readonly #byKey = new Map<string, JsonObject>();
+
+  get all(): readonly JsonObject[] {
+    return [...this.#byKey.values()];
+  }
+
+  mount(mount: ServiceMount): JsonObject {
+    const common = { mountPath: mount.target, ...(mount.isReadOnly ? { readOnly: true } : {}) };
+    switch (mount.type) {
+      case "claim": {
+        const source = { persistentVolumeClaim: { claimName: mount.claim } };
+        return { name: this.#named(`claim ${mount.claim}`, mount.claim, source), ...common };
+      }
+      case "path": {
+        const source = { hostPath: { path: mount.path } };
+        return { name: this.#named(`path ${mount.path}`, mount.path, source), ...common };
+      }
+      case "empty": {
+        const medium = mount.inMemory ? { medium: "Memory" } : {};
+        const source = { emptyDir: { ...medium, ...withoutUndefined({ sizeLimit: mount.size }) } };
+        return { name: this.#named(`empty ${mount.target}`, mount.target, source), ...common };
+      }
+      case "file": {
+        const { configMap, key, isSecret } = mount;
+        const source = isSecret
+          ? { secret: { secretName: configMap } }
+          : { configMap: { name: configMap } };
+        const name = this.#named(`file ${configMap}`, configMap, source);
+        return { name, mountPath: mount.target, subPath: key, readOnly: true };
+      }
+    }
+  }
+
+  device(path: string): JsonObject {
+    const source = { hostPath: { path, type: "CharDevice" } };
+    return { name: this.#named(`path ${path}`, path, source), mountPath: path };
+  }
+
+  #named(key: string, wish: string, source: JsonObject): string {
+    const known = this.#byKey.get(key)?.["name"];
+    if (typeof known === "string") return known;
+    const base =
+      objectNameOf(wish)
+        .slice(0, 50)
+        .replaceAll(/^-+|-+$/g, "") || "volume";
+    const taken = new Set(this.all.map(({ name }) => name));
+    let name = base;
+    for (let number = 2; taken.has(name); number += 1) name = `${base}-${number}`;
+    this.#byKey.set(key, { name, ...source });
+    return name;
+  }
+}

@@ -1,0 +1,311 @@
+// Compose files and Quadlets like those that people run, imported and judged as a node would.
+
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+
+import { parseAllDocuments } from "yaml";
+
+import { importComposeFile, importQuadletDirectory } from "../../../src/fleet/import/import.ts";
+import { FakeTerminal } from "../cli/fake-terminal.ts";
+
+const FIXTURES = join(import.meta.dir, "../../fixtures/import");
+
+interface Imported {
+  readonly code: number;
+  /** `error: place` and `warning: place`. */
+  readonly told: readonly string[];
+  readonly objects: readonly Written[];
+}
+
+interface Written {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: object };
+  readonly spec?: { readonly containers?: readonly Record<string, unknown>[] } & Record<
+    string,
+    unknown
+  >;
+  readonly data?: object;
+  readonly stringData?: object;
+}
+
+async function imported(
+  name: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Imported> {
+  const terminal = new FakeTerminal();
+  Object.assign(terminal, { environment, isTerminal: false });
+  const path = join(FIXTURES, name);
+  const code = await (name.endsWith(".yaml")
+    ? importComposeFile(terminal, path, {})
+    : importQuadletDirectory(terminal, path, {}));
+  const told = terminal.stderr
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => line.split(": ").slice(0, 3).join(": "));
+  const objects = parseAllDocuments(terminal.stdout).map((one) => one.toJS() as Written);
+  return { code, told, objects };
+}
+
+function pod({ objects }: Imported, name: string): NonNullable<Written["spec"]> & Written {
+  const found = objects.find((one) => one.kind === "Pod" && one.metadata.name === name);
+  if (found?.spec === undefined) throw new Error(`there is no pod ${name}`);
+  return { ...found.spec, ...found };
+}
+
+function container(result: Imported, name: string, index = 0): Record<string, unknown> {
+  return pod(result, name).containers?.[index] ?? {};
+}
+
+const names = ({ objects }: Imported): readonly string[] =>
+  objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+describe("a compose file", () => {
+  test("of a file server has claims, dependencies, a probe and what the environment gives", async () => {
+    const result = await imported("cloud.yaml", { DB_ROOT_PASSWORD: "pw" });
+    expect(result.code).toBe(0);
+    expect(result.told).toEqual(["warning: app: volumes"]);
+    expect(names(result)).toEqual([
+      "PersistentVolumeClaim db",
+      "PersistentVolumeClaim html",
+      "Pod db",
+      "Pod cache",
+      "Pod app",
+    ]);
+    expect(container(result, "db")).toMatchObject({
+      args: ["--transaction-isolation=READ-COMMITTED", "--log-bin=binlog"],
+      env: [
+        { name: "MARIADB_ROOT_PASSWORD", value: "pw" },
+        { name: "MARIADB_DATABASE", value: "cloud" },
+      ],
+      readinessProbe: {
+        exec: { command: ["healthcheck.sh", "--connect", "--innodb_initialized"] },
+        periodSeconds: 10,
+        timeoutSeconds: 30,
+        failureThreshold: 5,
+      },
+    });
+    expect(pod(result, "app").metadata.annotations).toEqual({
+      "agent/depends-on": "db:Ready,cache:Running",
+    });
+    expect(container(result, "app")).toMatchObject({
+      ports: [{ containerPort: 80, hostPort: 8080 }],
+      env: [
+        { name: "MYSQL_HOST", value: "db" },
+        { name: "REDIS_HOST", value: "cache" },
+        { name: "TRUSTED", value: "cloud.example $HOSTNAME" },
+      ],
+    });
+  });
+
+  test("that needs a variable says so, and fails", async () => {
+    const result = await imported("cloud.yaml");
+    expect(result.code).toBe(1);
+    expect(result.told).toContain(
+      "error: services.db.environment[0]: ${DB_ROOT_PASSWORD} is required",
+    );
+  });
+
+  test("of home automation has the host's network, paths and a device", async () => {
+    const result = await imported("home.yaml");
+    expect(result).toMatchObject({ code: 0, told: ["warning: home: container_name"] });
+    expect(pod(result, "home")).toMatchObject({ hostNetwork: true, restartPolicy: "Always" });
+    expect(container(result, "home")).toMatchObject({
+      securityContext: { privileged: true },
+      volumeMounts: [
+        { mountPath: "/config" },
+        { mountPath: "/etc/localtime", readOnly: true },
+        { mountPath: "/run/dbus", readOnly: true },
+        { mountPath: "/dev/ttyUSB0" },
+      ],
+    });
+  });
+
+  test("of a broker takes its small file along, and names what networks were", async () => {
+    const result = await imported("flows.yaml");
+    expect(result.code).toBe(0);
+    expect(result.told).toEqual([
+      "warning: networks: pods of a node reach each other; networks separate nothing here",
+      "warning: mosquitto: networks",
+      "warning: node_red: name",
+      "warning: node_red: networks",
+    ]);
+    expect(result.objects[0]).toMatchObject({
+      kind: "ConfigMap",
+      metadata: { name: "mosquitto-mosquitto-conf" },
+      data: { "mosquitto.conf": "listener 1883\nallow_anonymous true\n" },
+    });
+    expect(container(result, "mosquitto")).toMatchObject({
+      ports: [
+        { containerPort: 1883, hostPort: 1883 },
+        { containerPort: 9001, hostPort: 9001, hostIP: "127.0.0.1" },
+      ],
+      volumeMounts: [
+        {
+          mountPath: "/mosquitto/config/mosquitto.conf",
+          subPath: "mosquitto.conf",
+          readOnly: true,
+        },
+        { mountPath: "/mosquitto/data" },
+      ],
+    });
+    expect(container(result, "node-red")).toMatchObject({
+      securityContext: { runAsUser: 1000, runAsGroup: 1000 },
+      env: [{ name: "TZ", value: "Europe/Berlin" }],
+    });
+  });
+
+  test("of metrics has configs, secrets, limits and a grace period", async () => {
+    const result = await imported("measure.yaml");
+    expect(result.code).toBe(0);
+    expect(result.told).toEqual([
+      "warning: prometheus: user",
+      "warning: prometheus: logging",
+      "warning: grafana: secrets",
+    ]);
+    expect(names(result).slice(0, 3)).toEqual([
+      "ConfigMap scrape",
+      "Secret admin-password",
+      "PersistentVolumeClaim metrics",
+    ]);
+    expect(pod(result, "prometheus")["restartPolicy"]).toBe("OnFailure");
+    expect(pod(result, "grafana")).toMatchObject({
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: 90,
+    });
+    expect(container(result, "grafana")).toMatchObject({
+      resources: { limits: { cpu: "500m", memory: "512Mi" } },
+      volumeMounts: [
+        { mountPath: "/tmp" },
+        { mountPath: "/run/secrets/admin_password", subPath: "admin_password" },
+      ],
+    });
+  });
+
+  test("of a name server has both protocols, sysctls and capabilities", async () => {
+    const result = await imported("names.yaml");
+    expect(result).toMatchObject({ code: 0, told: ["warning: names: volumes"] });
+    expect(pod(result, "names")).toMatchObject({
+      hostname: "names",
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["127.0.0.1", "9.9.9.9"] },
+      securityContext: { sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }] },
+    });
+    expect(container(result, "names")).toMatchObject({
+      securityContext: { capabilities: { add: ["NET_ADMIN"] } },
+      ports: [
+        { containerPort: 53, hostPort: 53 },
+        { containerPort: 53, hostPort: 53, protocol: "UDP" },
+        { containerPort: 80, hostPort: 8081 },
+      ],
+    });
+  });
+
+  test("of a proxy of Docker fails at its socket, and the rest is there", async () => {
+    const result = await imported("proxy.yaml");
+    expect(result.code).toBe(1);
+    expect(result.told).toEqual([
+      "error: proxy: volumes",
+      "warning: whoami: labels",
+      "warning: whoami: deploy",
+    ]);
+    expect(names(result)).toEqual(["Pod proxy", "Pod whoami"]);
+  });
+
+  test("of services in the network of another one is one pod", async () => {
+    const result = await imported("vpn.yaml", { VPN_KEY: "k" });
+    expect(result.code).toBe(0);
+    expect(names(result)).toEqual(["Pod vpn"]);
+    expect(pod(result, "vpn").containers?.map(({ name }) => name)).toEqual([
+      "vpn",
+      "downloads",
+      "index",
+    ]);
+    expect(pod(result, "vpn").metadata.annotations).toBeUndefined();
+  });
+
+  test("of a project that is built keeps what has an image, and says what to do with the rest", async () => {
+    const result = await imported("build.yaml");
+    expect(result.code).toBe(1);
+    expect(result.told).toEqual([
+      "error: web: build",
+      "warning: worker: build",
+      "warning: worker: security_opt",
+      "warning: worker: extra_hosts",
+      "warning: worker: profiles",
+      "warning: worker: init",
+    ]);
+    expect(container(result, "worker")).toMatchObject({
+      args: ["sh", "-c", "exec worker --queue 'low prio' --tag $$(hostname)"],
+      env: [
+        { name: "QUEUE_URL", value: "amqp://queue" },
+        { name: "LEVEL", value: "info" },
+      ],
+      securityContext: { allowPrivilegeEscalation: false },
+    });
+    expect(pod(result, "worker")["hostAliases"]).toEqual([
+      { ip: "192.168.1.5", hostnames: ["db.lan"] },
+    ]);
+  });
+});
+
+describe("a directory of Quadlet", () => {
+  test("with a server and a database is two pods", async () => {
+    const result = await imported("quadlet-web");
+    expect(result.code).toBe(0);
+    expect(result.told).toEqual([
+      "warning: db.container: ShmSize",
+      "warning: shop.network: pods of a node reach each other; networks separate nothing here",
+      "warning: web.container: Network",
+      "warning: web.container: AutoUpdate",
+    ]);
+    expect(names(result)).toEqual([
+      "PersistentVolumeClaim pgdata",
+      "PersistentVolumeClaim web",
+      "Pod db",
+      "Pod web",
+    ]);
+    expect(pod(result, "web")).toMatchObject({
+      restartPolicy: "Always",
+      terminationGracePeriodSeconds: 25,
+    });
+    expect(pod(result, "web").metadata.annotations).toEqual({ "agent/depends-on": "db:Running" });
+    expect(container(result, "web")).toMatchObject({
+      args: ["nginx", "-g", "daemon off;"],
+      env: [
+        { name: "A", value: "1" },
+        { name: "B", value: "two words" },
+      ],
+      ports: [{ containerPort: 80, hostPort: 8080 }],
+      readinessProbe: {
+        exec: { command: ["sh", "-c", "curl -f http://localhost/"] },
+        periodSeconds: 15,
+      },
+      securityContext: { capabilities: { add: ["NET_BIND_SERVICE"] } },
+      volumeMounts: [{ mountPath: "/usr/share/nginx/html", readOnly: true }],
+    });
+    expect(container(result, "db")).toMatchObject({
+      env: [{ name: "POSTGRES_PASSWORD", value: "not-a-real-password" }],
+    });
+  });
+
+  test("with a pod is one pod, whose ports its first container has", async () => {
+    const result = await imported("quadlet-cloud");
+    expect(result.code).toBe(0);
+    expect(names(result)).toEqual(["Pod cloud"]);
+    expect(result.told).toEqual([
+      "warning: cache.container: Secret",
+      "warning: extra.kube: extra.yaml is a manifest already",
+      "warning: front.image: the node pulls the image that a container names",
+    ]);
+    expect(container(result, "cloud", 0)).toMatchObject({
+      name: "cache",
+      ports: [{ containerPort: 443, hostPort: 8443 }],
+      securityContext: { runAsUser: 999 },
+    });
+    expect(container(result, "cloud", 1)).toMatchObject({
+      name: "front",
+      image: "quay.io/shop/front:2.0",
+      securityContext: { readOnlyRootFilesystem: true },
+    });
+  });
+});

@@ -203,7 +203,6 @@ e2e.concurrent(
       "documents.group/kiosks",
       "moon",
     ];
-    const reserved = { sealed: {} };
     await refusesAll(node, [
       {
         what: "a demanding document",
@@ -217,10 +216,9 @@ e2e.concurrent(
         code: 412,
         says: /supported yet/,
         payload: nextDocument(node.name, {
-          ...reserved,
           resources: [{ ref: { sha256: "0".repeat(64) } }],
         }),
-        names: ["sealed", "resources[0].ref"].map((path) => ({
+        names: ["resources[0].ref"].map((path) => ({
           code: "NotSupported",
           path,
         })),

@@ -340,7 +340,7 @@ e2e("what is retained, meant for others, too late, unknown or not built is not d
   expect(phases(await ask("ping", {}, { target: { node: "other" } }))).toEqual(["denied 403"]);
   expect(phases(await ask("ping", {}, { session: 1_000_000 }))).toEqual(["expired 408"]);
   expect(phases(await ask("reformat"))).toEqual(["failed 400"]);
-  expect(phases(await ask("exec"))).toEqual(["denied 501"]);
+  expect(phases(await ask("reboot"))).toEqual(["denied 501"]);
   expect(phases(await ask("restart", { pod: "talker", force: true })).at(-1)).toBe("failed 400");
   expect(answersTo(retained)).toEqual([]);
   await client.publish(topicOf(NODE, "command"), "", { retain: true });

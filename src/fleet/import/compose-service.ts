@@ -33,7 +33,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   userns_mode: "write hostUsers into the pod",
   mac_address: "a pod's address is the node's matter",
   platform: "the node pulls the image of its own platform",
-  pull_refresh_after: "has no counterpart",
   stop_signal: "is that of the image",
   domainname: "write subdomain and hostname into the pod",
   dns_search: "write dnsConfig.searches into the pod",

@@ -1,6 +1,8 @@
 // What an operator may ask of the node's API through a tunnel: to read one pod, its log, and to open its streams. A request is
 // written anew from what was understood of it, so that nothing else comes in with it.
 
+import { closingResponse, MAX_HEAD, requestHead, type Headers } from "../../lib/http-head.ts";
+
 /** The pod that the signed command names. */
 export interface GateScope {
   readonly namespace: string;
@@ -22,7 +24,6 @@ export type GateAnswer =
   /** The head has not come as a whole. */
   | { readonly type: "More" };
 
-const MAX_HEAD_BYTES = 16 * 1024;
 const END = "\r\n\r\n";
 const REQUEST = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/;
 const STREAMS = ["exec", "attach", "portforward"];
@@ -30,12 +31,10 @@ const PROTOCOL = /^[\w./-]{1,64}$/;
 const ACCEPT = /^[\w./*;=+, -]{1,200}$/;
 
 export function judgeHead(received: Uint8Array, scope: GateScope): GateAnswer {
-  const text = new TextDecoder("latin1").decode(received.subarray(0, MAX_HEAD_BYTES));
+  const text = new TextDecoder("latin1").decode(received.subarray(0, MAX_HEAD));
   const end = text.indexOf(END);
   if (end < 0)
-    return received.length < MAX_HEAD_BYTES
-      ? { type: "More" }
-      : refused(400, "the head is too long");
+    return received.length < MAX_HEAD ? { type: "More" } : refused(400, "the head is too long");
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
   const [, method = "", target = ""] = REQUEST.exec(first) ?? [];
   const path = pathOf(target, scope);
@@ -44,15 +43,8 @@ export function judgeHead(received: Uint8Array, scope: GateScope): GateAnswer {
   const isUpgrade = STREAMS.includes(path);
   if (!isUpgrade && method !== "GET") return refused(405, "a session only reads the pod");
   const headers = headersOf(lines);
-  const head = [
-    `${method} ${target} HTTP/1.1`,
-    "Host: agent",
-    ...(isUpgrade ? ["Connection: Upgrade", "Upgrade: SPDY/3.1"] : ["Connection: close"]),
-    ...(isUpgrade ? protocolsOf(headers) : acceptOf(headers)),
-    ...(isUpgrade && method === "POST" ? ["Content-Length: 0"] : []),
-    "",
-    "",
-  ].join("\r\n");
+  const own = isUpgrade ? upgradeHeaders(method, headers) : readHeaders(headers);
+  const head = requestHead(method, target, [["Host", "agent"], ...own]);
   return { type: "Request", head, isUpgrade, rest: received.subarray(end + END.length) };
 }
 
@@ -65,24 +57,25 @@ function pathOf(target: string, { namespace, pod }: GateScope): string | undefin
   return word === "log" || STREAMS.includes(word) ? word : undefined;
 }
 
-type HeaderLine = readonly [name: string, value: string];
-
-function headersOf(lines: readonly string[]): readonly HeaderLine[] {
+function headersOf(lines: readonly string[]): Headers {
   return lines.map((line) => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()];
   });
 }
 
-function protocolsOf(headers: readonly HeaderLine[]): readonly string[] {
-  return headers
+function upgradeHeaders(method: string, headers: Headers): Headers {
+  const protocols = headers
     .filter(([name, value]) => name === "x-stream-protocol-version" && PROTOCOL.test(value))
-    .map(([, value]) => `X-Stream-Protocol-Version: ${value}`);
+    .map(([, value]) => ["X-Stream-Protocol-Version", value] as const);
+  const length = method === "POST" ? ([["Content-Length", "0"]] as const) : [];
+  return [["Connection", "Upgrade"], ["Upgrade", "SPDY/3.1"], ...protocols, ...length];
 }
 
-function acceptOf(headers: readonly HeaderLine[]): readonly string[] {
+function readHeaders(headers: Headers): Headers {
   const [, value = ""] = headers.find(([name]) => name === "accept") ?? [];
-  return ACCEPT.test(value) ? [`Accept: ${value}`] : [];
+  const accept = ACCEPT.test(value) ? ([["Accept", value]] as const) : [];
+  return [["Connection", "close"], ...accept];
 }
 
 /** Whether the answer of the API begins the stream; undefined = its first line has not come as a whole. */
@@ -101,13 +94,6 @@ function refused(status: number, message: string): GateAnswer {
     code: status,
     message,
   });
-  const response = [
-    `HTTP/1.1 ${status} Refused`,
-    "Content-Type: application/json",
-    `Content-Length: ${body.length}`,
-    "Connection: close",
-    "",
-    body,
-  ].join("\r\n");
+  const response = closingResponse(status, "application/json", body);
   return { type: "Refused", response };
 }

@@ -19,7 +19,7 @@ import {
 } from "./channel-protocol.ts";
 import { openCommandStreams, serveCommand } from "./command-channels.ts";
 import { ExecHangUp } from "./exec-hang-up.ts";
-import { closingResponse } from "./http-head.ts";
+import { closingResponse } from "../../lib/http-head.ts";
 import { openPorts, servePorts } from "./port-channels.ts";
 import {
   PROTOCOL_HEADER,

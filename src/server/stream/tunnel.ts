@@ -2,6 +2,7 @@
 // WebSockets
 
 import type { Socket } from "node:net";
+import { writtenTo } from "../../host/tunnel/join-socket.ts";
 import { forward } from "./command-channels.ts";
 import { NORMAL, type WebSocketPeer } from "./web-socket.ts";
 
@@ -18,18 +19,4 @@ export async function serveTunnel(
   peer.close(NORMAL);
   runtime.destroy();
   await peer.closed;
-}
-
-/** Resolves when the socket takes more; at once when it is gone. */
-function writtenTo(socket: Socket, data: Uint8Array): Promise<void> {
-  if (socket.destroyed || socket.write(data)) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done);
-      socket.off("close", done);
-      resolve();
-    };
-    socket.once("drain", done);
-    socket.once("close", done);
-  });
 }

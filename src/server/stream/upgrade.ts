@@ -9,7 +9,7 @@ import {
   requestHead,
   type Headers,
   type ResponseHead,
-} from "./http-head.ts";
+} from "../../lib/http-head.ts";
 
 export interface UpgradeOptions {
   /** Begins to connect. Half-open: an end of the other side does not end ours. */

@@ -4,7 +4,7 @@ import {
   MAX_HEAD,
   readResponseHead,
   requestHead,
-} from "../../../../src/server/stream/http-head.ts";
+} from "../../../src/lib/http-head.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,7 +1,7 @@
 // Fields of a compose service that have fields of their own.
 
 import { isJsonObject } from "../../lib/json.ts";
-import { byteQuantity, cpuQuantity, seconds } from "./quantities.ts";
+import { amounts, probeTimes } from "./service-fields.ts";
 import { objectNameOf, type Service, type ServiceProbe, type Tell } from "./service.ts";
 import { plain } from "./words.ts";
 
@@ -21,18 +21,8 @@ export function probeOf(check: unknown, tell: Tell): { readonly probe?: ServiceP
     tell("healthcheck", "the check of the image is not taken over; write its test");
     return {};
   }
-  const time = (key: string, fallback: number): number =>
-    check[key] === undefined ? fallback : Math.max(1, seconds(check[key]) ?? fallback);
-  return {
-    probe: {
-      command,
-      periodSeconds: time("interval", 30),
-      timeoutSeconds: time("timeout", 30),
-      failureThreshold: Number(check["retries"] ?? 3) || 3,
-      initialDelaySeconds:
-        check["start_period"] === undefined ? 0 : (seconds(check["start_period"]) ?? 0),
-    },
-  };
+  const { interval, timeout, retries, start_period: startPeriod } = check;
+  return { probe: { command, ...probeTimes({ interval, timeout, retries, startPeriod }) } };
 }
 
 /** `written`: the older fields of the service, which those of `deploy` come before. */
@@ -51,17 +41,6 @@ export function resourcesOf(
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isJsonObject(value) ? value : {};
-}
-
-function amounts({
-  cpus,
-  memory,
-}: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const [cpu, bytes] = [cpuQuantity(cpus), byteQuantity(memory)];
-  return {
-    ...(cpu === undefined ? {} : { cpu }),
-    ...(bytes === undefined ? {} : { memory: bytes }),
-  };
 }
 
 export function hostsOf(value: unknown, tell: Tell): Readonly<Record<string, string>> {

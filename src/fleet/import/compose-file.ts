@@ -3,6 +3,7 @@
 import { isJsonObject } from "../../lib/json.ts";
 import type { ComposeFiles } from "./compose-mounts.ts";
 import { ServiceReader } from "./compose-service.ts";
+import { remarking } from "./service-fields.ts";
 import {
   UNKNOWN,
   type Imported,
@@ -26,8 +27,7 @@ const TOP_IGNORED = ["version", "name", "services", "volumes", "configs", "secre
 
 export function importCompose({ value, variables, files }: ComposeInput): Imported {
   const remarks: Remark[] = [];
-  const tell = (place: string, message: string, isError = false): void =>
-    void remarks.push({ place, message, ...(isError ? { isError } : {}) });
+  const tell = remarking(remarks);
   const file = replaced(value, variables, tell);
   const services = isJsonObject(file) ? file["services"] : undefined;
   if (!isJsonObject(file) || !isJsonObject(services)) {

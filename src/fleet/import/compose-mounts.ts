@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { byteQuantity } from "./quantities.ts";
+import { tmpfsMount } from "./service-fields.ts";
 import { objectNameOf, type ImportedFile, type ServiceMount, type Tell } from "./service.ts";
 import { plain } from "./words.ts";
 
@@ -37,17 +38,7 @@ export function composeMounts(input: MountInput): {
     Array.isArray(value) ? value : value === undefined ? [] : [value];
   const mounts = [
     ...items(input.volumes).flatMap((one) => volumeOf(one, input, imported)),
-    ...items(input.tmpfs).map((one): ServiceMount => {
-      const [target = "", options = ""] = plain(one).split(":");
-      const size = byteQuantity(/size=([^,]+)/.exec(options)?.[1]);
-      return {
-        type: "empty",
-        inMemory: true,
-        target,
-        isReadOnly: false,
-        ...(size === undefined ? {} : { size }),
-      };
-    }),
+    ...items(input.tmpfs).map((one) => tmpfsMount(plain(one))),
     ...items(input.configs).flatMap((one) => grantOf(one, { ...input, kind: "configs" }, imported)),
     ...items(input.secrets).flatMap((one) => grantOf(one, { ...input, kind: "secrets" }, imported)),
   ];

@@ -1,10 +1,10 @@
 // One service of a compose file, field by field: what is not read is told.
 
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, withoutUndefined, type JsonObject } from "../../lib/json.ts";
 import { dependenciesOf, hostsOf, probeOf, resourcesOf } from "./compose-fields.ts";
 import { composeMounts, type ComposeFiles } from "./compose-mounts.ts";
 import { composePorts } from "./compose-ports.ts";
-import { seconds } from "./quantities.ts";
+import { capability, gracePeriod, numericId } from "./service-fields.ts";
 import {
   NO_SERVICE,
   objectNameOf,
@@ -110,25 +110,22 @@ export class ServiceReader {
       tell: this.#tell,
     });
     this.imported = mounts.imported;
-    const entrypoint = this.#words("entrypoint");
-    const command = this.#words("command");
-    const { user, group } = this.#user();
     const service: Service = {
       ...NO_SERVICE,
       name: this.#name,
       image,
       ...this.#pullPolicy(),
-      ...(entrypoint === undefined ? {} : { command: entrypoint }),
-      ...(command === undefined ? {} : { args: command }),
+      ...withoutUndefined({ command: this.#words("entrypoint"), args: this.#words("command") }),
       environment: this.#environment(),
       ports: composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
       mounts: mounts.mounts,
       ...probeOf(this.#take("healthcheck"), this.#tell),
       restart: this.#restart(),
       ...this.#maybe("workingDir", this.#text("working_dir")),
-      ...(user === undefined ? {} : { runAsUser: user }),
-      ...(group === undefined ? {} : { runAsGroup: group }),
-      groups: this.#list("group_add").flatMap((one) => this.#number("group_add", one)),
+      ...this.#user(),
+      groups: this.#list("group_add").flatMap(
+        (one) => numericId("group_add", one, this.#tell) ?? [],
+      ),
       isPrivileged: this.#take("privileged") === true,
       addCapabilities: this.#list("cap_add").map(capability),
       dropCapabilities: this.#list("cap_drop").map(capability),
@@ -151,7 +148,7 @@ export class ServiceReader {
       dns: this.#list("dns"),
       ...this.#network(),
       hostPID: this.#take("pid") === "host",
-      ...this.#grace(),
+      ...gracePeriod(this.#take("stop_grace_period")),
       dependsOn: dependenciesOf(this.#take("depends_on")),
     };
     if (Object.keys(this.#map("labels")).length > 0)
@@ -200,22 +197,11 @@ export class ServiceReader {
     return Array.isArray(value) ? value.map(plain) : undefined;
   }
 
-  #number(key: string, text: string): readonly number[] {
-    if (/^\d+$/.test(text)) return [Number(text)];
-    this.#tell(key, `${text} is a name of the image: write its number`);
-    return [];
-  }
-
-  #user(): { readonly user?: number; readonly group?: number } {
-    const text = this.#text("user");
-    if (text === "") return {};
-    const [user = "", group = ""] = text.split(":");
-    const [id] = this.#number("user", user);
-    const [gid] = group === "" ? [] : this.#number("user", group);
-    return {
-      ...(id === undefined ? {} : { user: id }),
-      ...(gid === undefined ? {} : { group: gid }),
-    };
+  #user(): Pick<Service, "runAsUser" | "runAsGroup"> {
+    const [user = "", group = ""] = this.#text("user").split(":");
+    const idOf = (written: string): number | undefined =>
+      written === "" ? undefined : numericId("user", written, this.#tell);
+    return withoutUndefined({ runAsUser: idOf(user), runAsGroup: idOf(group) });
   }
 
   #environment(): Readonly<Record<string, string>> {
@@ -297,12 +283,6 @@ export class ServiceReader {
     return { hostNetwork: mode === "host" };
   }
 
-  #grace(): Pick<Service, "graceSeconds"> {
-    const value = this.#take("stop_grace_period");
-    const grace = value === undefined ? undefined : seconds(value);
-    return grace === undefined ? {} : { graceSeconds: Math.max(1, grace) };
-  }
-
   #remarkRest(): void {
     const deploy = this.#take("deploy");
     const extra = isJsonObject(deploy)
@@ -317,10 +297,6 @@ export class ServiceReader {
     for (const key of Object.keys(this.#service))
       if (!this.#taken.has(key) && !key.startsWith("x-")) this.#tell(key, LEFT_OUT[key] ?? UNKNOWN);
   }
-}
-
-function capability(written: string): string {
-  return written.toUpperCase().replace(/^CAP_/, "");
 }
 
 /** A name without a value has that of the environment, or is left out. */

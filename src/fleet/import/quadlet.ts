@@ -1,10 +1,11 @@
 // A directory of Quadlet units of Podman → services, with a remark for everything that has no counterpart. podman-systemd.unit(5)
 
+import { withoutUndefined } from "../../lib/json.ts";
 import { composePorts } from "./compose-ports.ts";
-import { byteQuantity, cpuQuantity, seconds } from "./quantities.ts";
 import {
   NO_SERVICE,
   objectNameOf,
+  UNKNOWN,
   type Imported,
   type Remark,
   type Service,
@@ -12,6 +13,15 @@ import {
   type ServiceProbe,
   type Tell,
 } from "./service.ts";
+import {
+  amounts,
+  capability,
+  gracePeriod,
+  numericId,
+  probeTimes,
+  remarking,
+  tmpfsMount,
+} from "./service-fields.ts";
 import { readUnitFile, type UnitFile } from "./unit-file.ts";
 import { envLines, shellWords, plain } from "./words.ts";
 
@@ -31,8 +41,7 @@ const KINDS: Readonly<Record<string, string | undefined>> = {
 
 export function importQuadlet({ units, read }: QuadletInput): Imported {
   const remarks: Remark[] = [];
-  const tell = (place: string, message: string, isError = false): void =>
-    void remarks.push({ place, message, ...(isError ? { isError } : {}) });
+  const tell = remarking(remarks);
   const names = Object.keys(units).toSorted();
   if (names.length > MAX_UNITS)
     tell("the directory", `only its first ${MAX_UNITS} units are imported`, true);
@@ -125,8 +134,6 @@ class ContainerReader {
     const exec = this.#one("Exec");
     const entrypoint = this.#one("Entrypoint");
     const pod = this.#pod();
-    const user = this.#one("User");
-    const group = this.#one("Group");
     const network = this.#all("Network");
     const service: Service = {
       ...NO_SERVICE,
@@ -142,26 +149,28 @@ class ContainerReader {
         this.#all("ExposeHostPort"),
         tell,
       ),
-      mounts: [...this.#volumes(), ...this.#tmpfs()],
+      mounts: [...this.#volumes(), ...this.#all("Tmpfs").map(tmpfsMount)],
       ...this.#probe(),
       restart: this.#restart(),
-      ...(this.#one("WorkingDir") === "" ? {} : { workingDir: this.#one("WorkingDir") }),
-      ...this.#id("User", user, "runAsUser"),
-      ...this.#id("Group", group, "runAsGroup"),
+      ...withoutUndefined({
+        workingDir: this.#maybe("WorkingDir"),
+        hostname: this.#maybe("HostName"),
+        runAsUser: this.#id("User"),
+        runAsGroup: this.#id("Group"),
+        pod,
+      }),
       addCapabilities: this.#all("AddCapability").flatMap(shellWords).map(capability),
       dropCapabilities: this.#all("DropCapability").flatMap(shellWords).map(capability),
       isReadOnly: isTrue(this.#one("ReadOnly")),
       noNewPrivileges: isTrue(this.#one("NoNewPrivileges")),
       sysctls: Object.fromEntries(this.#all("Sysctl").flatMap(shellWords).flatMap(pairOf)),
       devices: this.#all("AddDevice").map((one) => one.replace(/^-/, "").split(":")[0] ?? one),
-      limits: this.#limits(),
+      limits: amounts({ cpus: this.#one("CPUs"), memory: this.#one("Memory") }),
       hostAliases: Object.fromEntries(this.#all("AddHost").flatMap(hostOf)),
       dns: this.#all("DNS"),
-      ...(this.#one("HostName") === "" ? {} : { hostname: this.#one("HostName") }),
       hostNetwork: network.includes("host"),
-      ...this.#grace(),
+      ...gracePeriod(this.#stopTimeout()),
       dependsOn: this.#dependsOn(),
-      ...(pod === undefined ? {} : { pod }),
     };
     if (network.some((one) => one !== "host")) tell("Network", LEFT_OUT["Network"] ?? "");
     this.#remarkRest();
@@ -173,8 +182,14 @@ class ContainerReader {
     return this.#parts.unit.get("Container")?.get(key) ?? [];
   }
 
+  /** "" if it is not written. */
   #one(key: string): string {
-    return this.#all(key).at(-1) ?? "";
+    return this.#maybe(key) ?? "";
+  }
+
+  /** undefined = it is not written. */
+  #maybe(key: string): string | undefined {
+    return this.#all(key).at(-1);
   }
 
   #imageOf(unit: string): string {
@@ -231,36 +246,17 @@ class ContainerReader {
     });
   }
 
-  #tmpfs(): readonly ServiceMount[] {
-    return this.#all("Tmpfs").map((written): ServiceMount => {
-      const [target = "", options = ""] = written.split(":");
-      const size = byteQuantity(/size=([^,]+)/.exec(options)?.[1]);
-      return {
-        type: "empty",
-        inMemory: true,
-        target,
-        isReadOnly: false,
-        ...(size === undefined ? {} : { size }),
-      };
-    });
-  }
-
   #probe(): { readonly probe?: ServiceProbe } {
     const command = this.#one("HealthCmd");
-    const time = (key: string, fallback: number): number => {
-      const written = this.#one(key);
-      return written === "" ? fallback : Math.max(1, seconds(written) ?? fallback);
-    };
-    const start = this.#one("HealthStartPeriod");
-    const probe = {
-      periodSeconds: time("HealthInterval", 30),
-      timeoutSeconds: time("HealthTimeout", 30),
-      failureThreshold: Number(this.#one("HealthRetries")) || 3,
-      initialDelaySeconds: start === "" ? 0 : (seconds(start) ?? 0),
-    };
+    const times = probeTimes({
+      interval: this.#maybe("HealthInterval"),
+      timeout: this.#maybe("HealthTimeout"),
+      retries: this.#maybe("HealthRetries"),
+      startPeriod: this.#maybe("HealthStartPeriod"),
+    });
     if (command === "" || command === "none") return {};
     const words = command.startsWith("[") ? jsonWords(command) : ["sh", "-c", command];
-    return { probe: { command: words[0] === "CMD" ? words.slice(1) : words, ...probe } };
+    return { probe: { command: words[0] === "CMD" ? words.slice(1) : words, ...times } };
   }
 
   #restart(): Service["restart"] {
@@ -269,26 +265,16 @@ class ContainerReader {
     return how === "always" ? "Always" : "OnFailure";
   }
 
-  #id<K extends string>(key: string, written: string, field: K): { readonly [name in K]?: number } {
-    if (written === "") return {};
-    if (/^\d+$/.test(written))
-      return { [field]: Number(written) } as { readonly [name in K]?: number };
-    this.#parts.tell(key, `${written} is a name of the image: write its number`);
-    return {};
+  #id(key: string): number | undefined {
+    const written = this.#maybe(key);
+    return written === undefined ? undefined : numericId(key, written, this.#parts.tell);
   }
 
-  #limits(): Readonly<Record<string, string>> {
-    const memory = byteQuantity(this.#one("Memory"));
-    const cpu = cpuQuantity(this.#one("CPUs"));
-    return { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
-  }
-
-  #grace(): Pick<Service, "graceSeconds"> {
-    const written =
-      this.#one("StopTimeout") ||
-      (this.#parts.unit.get("Service")?.get("TimeoutStopSec")?.at(-1) ?? "");
-    const grace = written === "" ? undefined : seconds(written);
-    return grace === undefined ? {} : { graceSeconds: Math.max(1, grace) };
+  /** The unit's own time comes before systemd's. */
+  #stopTimeout(): string | undefined {
+    return (
+      this.#maybe("StopTimeout") ?? this.#parts.unit.get("Service")?.get("TimeoutStopSec")?.at(-1)
+    );
   }
 
   #dependsOn(): Service["dependsOn"] {
@@ -303,7 +289,7 @@ class ContainerReader {
   #remarkRest(): void {
     const { unit, tell } = this.#parts;
     for (const key of unit.get("Container")?.keys() ?? [])
-      if (!this.#taken.has(key)) tell(key, LEFT_OUT[key] ?? "is not known, and was left out");
+      if (!this.#taken.has(key)) tell(key, LEFT_OUT[key] ?? UNKNOWN);
     for (const key of unit.get("Service")?.keys() ?? [])
       if (!SERVICE_READ.includes(key))
         tell(`[Service] ${key}`, "the node runs the pod, not systemd");
@@ -312,10 +298,6 @@ class ContainerReader {
 
 function isTrue(written: string): boolean {
   return /^(?:1|yes|true|on)$/i.test(written);
-}
-
-function capability(written: string): string {
-  return written.toUpperCase().replace(/^CAP_/, "");
 }
 
 function pairOf(written: string): readonly (readonly [string, string])[] {

@@ -58,26 +58,15 @@ export async function command(
 /** The last part of the answer; what can be shown at once is printed. undefined = interrupted. Throws CliError when the node
  * is away, or does not answer in time. */
 export async function askNode(sending: Sending, ask: CommandAsk): Promise<Answer | undefined> {
-  const { fleet, parts, signers, timeout } = sending;
-  const { terminal, random } = parts;
+  const { fleet, parts, timeout } = sending;
+  const { terminal } = parts;
   const { session, root } = fleet;
   const { node, verb, args } = ask;
   const response = topicFor({ type: "NodeResponse", root, node });
   await session.subscribe([topicFor({ type: "NodeState", root, node })]);
   const isLease = args["follow"] === true;
   await session.subscribeLive([response, ...(isLease ? [logFilter(root, ask)] : [])]);
-  const now = terminal.clock.now();
-  const id = ulid(now, random.hex(10));
-  const payload = jsonBytes({
-    id,
-    verb,
-    target: { node },
-    session: onlineSession(fleet, node),
-    args,
-    issuedAt: rfc3339(now),
-    ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000))),
-  });
-  const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
+  const { id, message } = writeCommand(sending, ask);
   const listener = new AnswerListener(parts, { id, root, isLog: verb === "logs" });
   using _ = session.listen((one) => listener.take(one));
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
@@ -95,6 +84,26 @@ export async function askNode(sending: Sending, ask: CommandAsk): Promise<Answer
   );
 }
 
+/** A command for the node's present session, signed if there are signers, and its id. Throws CliError when the node is away. */
+export function writeCommand(
+  { fleet, parts: { terminal, random }, signers, timeout }: Sending,
+  { node, verb, args }: CommandAsk,
+): { readonly id: string; readonly message: Uint8Array } {
+  const now = terminal.clock.now();
+  const id = ulid(now, random.hex(10));
+  const payload = jsonBytes({
+    id,
+    verb,
+    target: { node },
+    session: onlineSession(fleet, node),
+    args,
+    issuedAt: rfc3339(now),
+    ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000))),
+  });
+  const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
+  return { id, message };
+}
+
 /** A lease that a person ends has done what it should. */
 function endOfInterrupted({ args }: CommandAsk): 0 | 1 {
   return args["follow"] === true ? 0 : 1;
@@ -107,7 +116,7 @@ function logFilter(root: string, { node, args }: CommandAsk): string {
 }
 
 /** The present session of the node, to which a command is bound, so that it cannot be replayed later. */
-export function onlineSession(fleet: Fleet, node: string): number {
+function onlineSession(fleet: Fleet, node: string): number {
   const { state } = knownNode(fleet, node);
   if (state === undefined)
     throw new CliError(`nothing is known of node ${node}: it has never been on this broker`);

@@ -13,19 +13,16 @@ import { verifyEd25519 } from "../../host/crypto/ed25519.ts";
 import { joinSocket } from "../../host/tunnel/join-socket.ts";
 import { TunnelCipher, tunnelKey } from "../../host/tunnel/tunnel-cipher.ts";
 import { Tunnel } from "../../host/tunnel/tunnel.ts";
-import { rfc3339 } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { handshakeMessage, TUNNEL_ANSWER, tunnelName } from "../../protocol/tunnel/handshake.ts";
-import { jsonBytes } from "../../protocol/wire-text.ts";
 import { readAnswer, type Answer } from "../command-answer.ts";
 import { knownNode } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { judgeNodeKeys, keyProblem } from "../seal/judge-node-keys.ts";
 import { readKnownKeys } from "../seal/known-keys.ts";
-import { onlineSession } from "../send-command.ts";
-import { readSigner, signMessage } from "../trust/signing-keys.ts";
-import { ulid } from "../ulid.ts";
+import { refuseFailed, writeCommand } from "../send-command.ts";
+import { readSigner } from "../trust/signing-keys.ts";
 import { SessionWay } from "./session-way.ts";
 
 export interface SessionFlags extends BrokerFlags {
@@ -140,7 +137,7 @@ interface Agreed {
 }
 
 async function begin(
-  { terminal, random }: FleetParts,
+  parts: FleetParts,
   { fleet, flags, target: { node, namespace, pod } }: Begin,
 ): Promise<Agreed> {
   const { session, root } = fleet;
@@ -148,29 +145,19 @@ async function begin(
   const response = topicFor({ type: "NodeResponse", root, node });
   await session.subscribe([topicFor({ type: "NodeState", root, node })]);
   await session.subscribeLive([response]);
-  const number = onlineSession(fleet, node);
+  const own = tunnelKey(parts.random);
+  const args = { namespace, pod, key: own.publicKey.toBase64() };
+  const sending = { fleet, parts, signers, timeout: ANSWER_MS };
+  const { id, message } = writeCommand(sending, { node, verb: "exec", args });
   const judged = judgeNodeKeys(knownNode(fleet, node), readKnownKeys(flags.keys), verifyEd25519);
   const problem = keyProblem(node, judged);
   if (problem !== undefined || !("keys" in judged)) throw new CliError(printable(problem ?? ""));
-  const now = terminal.clock.now();
-  const id = ulid(now, random.hex(10));
-  const own = tunnelKey(random);
-  const payload = jsonBytes({
-    id,
-    verb: "exec",
-    target: { node },
-    session: number,
-    args: { namespace, pod, key: own.publicKey.toBase64() },
-    issuedAt: rfc3339(now),
-    ttl: ANSWER_MS / 1_000,
-  });
   let answer: Answer | undefined;
   using _ = session.listen(({ topic, payload: bytes }) => {
     const read = topic === response ? readAnswer(bytes) : undefined;
     if (read?.id === id && read.phase !== "accepted") answer ??= read;
   });
-  const command = topicFor({ type: "NodeCommand", root, node });
-  await session.publish(command, signMessage("command", payload, signers), false);
+  await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   await session.until(() => answer, { ms: ANSWER_MS });
   const opened = openedOf(node, answer);
   const facts = { node, id, operatorKey: own.publicKey, nodeKey: opened.key };
@@ -193,8 +180,6 @@ function openedOf(node: string, answer: Answer | undefined) {
     throw new CliError(`${node} did not answer within ${ANSWER_MS / 1_000} s`);
   const opened = answer.phase === "running" ? readLeniently(TUNNEL_ANSWER, answer.data) : undefined;
   if (opened !== undefined) return opened;
-  const { phase, code, error } = answer;
-  throw new CliError(
-    printable(`${node} answered ${phase} ${code}${error === "" ? "" : `: ${error}`}`),
-  );
+  refuseFailed(node, answer);
+  throw new CliError(`${node} has ended the session at once`);
 }

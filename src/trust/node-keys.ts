@@ -40,6 +40,8 @@ export interface NodeKeysOptions {
 interface KeyPairs {
   readonly sign: Ed25519Key;
   readonly seal: X25519KeyPair;
+  /** Of the key that Secrets are sealed to. */
+  readonly id: string;
 }
 
 export class NodeKeys implements NodeKeysEdge {
@@ -72,8 +74,8 @@ export class NodeKeys implements NodeKeysEdge {
     const [present, previous] = [this.#present, this.#previous];
     return {
       fingerprint: fingerprint(present.sign.publicKey, sha256),
-      sealKey: idOf(present),
-      ...(previous === undefined ? {} : { previousSealKey: idOf(previous) }),
+      sealKey: present.id,
+      ...(previous === undefined ? {} : { previousSealKey: previous.id }),
     };
   };
 
@@ -86,7 +88,7 @@ export class NodeKeys implements NodeKeysEdge {
     const info = new TextEncoder().encode(label);
     const own = [this.#present, ...(this.#previous === undefined ? [] : [this.#previous])];
     for (const { keyid, wrapped } of spec.keys) {
-      const pairs = own.find((one) => idOf(one) === keyid);
+      const pairs = own.find((one) => one.id === keyid);
       if (pairs === undefined) continue;
       const key = openHpke(pairs.seal, wrapped, info);
       if (key?.length !== CONTENT_KEY_BYTES) return { type: "Damaged" };
@@ -125,14 +127,12 @@ export class NodeKeys implements NodeKeysEdge {
   }
 }
 
-function idOf({ seal }: KeyPairs): string {
-  return sealKeyId(seal.publicKey, sha256);
-}
-
 function pairsOf(seed: Uint8Array): KeyPairs {
+  const seal = x25519KeyPair(derivedKey(seed, "agent/node-seal/v1"));
   return {
     sign: ed25519Key(derivedKey(seed, "agent/node-sign/v1")),
-    seal: x25519KeyPair(derivedKey(seed, "agent/node-seal/v1")),
+    seal,
+    id: sealKeyId(seal.publicKey, sha256),
   };
 }
 

@@ -6,7 +6,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import type { Terminal } from "../../../src/cli/process-io.ts";
-import { PLAIN } from "../../../src/cli/terminal/palette.ts";
+import { capturedTerminal } from "../../../src/fleet/ui/captured-terminal.ts";
 import { orderIn } from "../../../src/fleet/rollout/rollout-topic.ts";
 import {
   isSignedBy,
@@ -47,20 +47,8 @@ beforeAll(async () => {
   signer = readSigner(key);
   const address = Promise.withResolvers<string>();
   const terminal: Terminal = {
+    ...capturedTerminal({ clock, environment: {} }, stop.signal, () => undefined),
     out: (text) => address.resolve(text.trim()),
-    err: () => undefined,
-    outBytes: () => undefined,
-    drained: () => Promise.resolve(),
-    isTerminal: false,
-    palette: PLAIN,
-    isErrTerminal: false,
-    columns: undefined,
-    isInteractive: false,
-    environment: {},
-    clock,
-    interrupted: () => stop.signal,
-    readInput: () => Promise.resolve(new Uint8Array()),
-    readLine: () => Promise.resolve(""),
   };
   const parts = { terminal, link: new MqttjsLink(clock), random: systemRandom };
   ended = fleetUi(parts, {

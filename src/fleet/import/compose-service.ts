@@ -1,4 +1,4 @@
-// One service of a compose file, field by field: what is not read is told.
+// One service of a compose file, field by field; a field without a counterpart is a remark.
 
 import { isJsonObject, withoutUndefined, type JsonObject } from "../../lib/json.ts";
 import { dependenciesOf, hostsOf, probeOf, resourcesOf } from "./compose-fields.ts";

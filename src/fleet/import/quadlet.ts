@@ -69,7 +69,7 @@ function remarkOf(kind: string, unit: UnitFile): string | undefined {
   return yaml === undefined ? "names no Yaml" : `${yaml} is a manifest already: apply it as it is`;
 }
 
-/** Keys that are read; the others of the section are told. */
+/** Keys that become nothing, and why; each is a warning. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   Network: "pods of a node reach each other; only host has a counterpart",
   ContainerName: "the pod has the name of the unit",

@@ -1,7 +1,7 @@
 // What a compose service and a Quadlet container have in common: plain data between what is read and the objects that are
 // written.
 
-/** Something that has no counterpart, or means something else: told to the person who imports. */
+/** Something that has no counterpart, or means something else: printed as a warning or an error. */
 export interface Remark {
   /** The service or unit, and the field: `web: networks`. */
   readonly place: string;

@@ -11,7 +11,8 @@ export function importVerb({ terminal }: FleetParts): Verb {
     verbs: [
       {
         usage: "compose <file>",
-        description: "a compose file, - for standard input; what has no counterpart is told",
+        description:
+          "a compose file, - for standard input; prints a warning for each field without a counterpart",
         flags: outputFlag("json", "yaml"),
         run: async ({ args: [path = ""], flags }) =>
           (await import("./import.ts")).importComposeFile(terminal, path, flags()),

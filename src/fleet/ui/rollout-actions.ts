@@ -13,7 +13,7 @@ import type { RolloutOrder } from "./page-request.ts";
 
 /** Lines of one action. An undo has one for each step of each node: those in the middle go. */
 export const MAX_LINES = 50;
-/** What it has published is told first. */
+/** The first lines of a verb name what it has published. */
 const FIRST_LINES = 10;
 /** Each looks at all nodes with each message. */
 export const MAX_ACTIONS = 8;

@@ -30,13 +30,15 @@ Usage: ./build.sh [COMMAND]
   device [SCENARIO...]        the agent for arm64 on an emulated device that is booted, rebooted and cut from its power
                               (needs root)
   soak [--minutes 60]         the agent at high churn for an hour: nothing grows, nothing is lost (needs root)
+  fleet-load [--nodes 1000,3000,10000] [--idle-seconds 600] [--json FILE]
+                              nodes without containers on one broker: what a fleet of this size takes (needs root)
   release [--check]           dist/release: binaries for arm64 and x64, a Debian package of each, SBOM and checksums;
                               --check also runs lintian
   version                     the version that is built: of the last tag vX.Y.Z, with the commit unless exactly the tag is built
   verify                      format, types, lint, architecture and unit tests, in seconds
   --help                      this text
 
-Bun and the npm packages are installed below this directory. demo, test, soak and device also install Debian
+Bun and the npm packages are installed below this directory. demo, test, soak, fleet-load and device also install Debian
 packages (containerd, mosquitto, an emulator, ...) that are missing; apt removes nothing and starts no service.
 TEXT
 }
@@ -229,9 +231,9 @@ ensure_system() {
   has mosquitto_pub || missing+=(mosquitto-clients)
   has iptables || missing+=(iptables)
   has ip || missing+=(iproute2)
+  [[ "$1" != test && "$1" != fleet-load ]] || has chromium || missing+=(chromium)
   if [ "$1" = test ]; then
     has docker-registry || missing+=(docker-registry)
-    has chromium || missing+=(chromium)
     has tmux || missing+=(tmux)
     { has promtool && has prometheus; } || missing+=(prometheus)
     # For systemd-logind on a bus of its own.
@@ -437,12 +439,13 @@ check_release() {
   say "the packages pass lintian"
 }
 
-run_command() { # demo|soak|test, arguments
+run_command() { # demo|soak|fleet-load|test, arguments
   local command=$1 script
   shift
   case "$command" in
     demo) script=test/harness/demo.ts ;;
     soak) script=test/soak/run-soak.ts ;;
+    fleet-load) script=test/fleet/run-load.ts ;;
     test) script=test/harness/run-tests.ts ;;
   esac
   mkdir -p -- "$TOOLS"
@@ -470,7 +473,7 @@ device_command() { # scenarios
 
 case "${1:-}" in
   "" | --target) build_command "$@" ;;
-  demo | soak | test) run_command "$@" ;;
+  demo | soak | fleet-load | test) run_command "$@" ;;
   release)
     shift
     release_command "$@"

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { benchmarkFiles } from "../bench/plot.ts";
+import { fleetScaleFiles } from "../fleet/plot.ts";
 import { manPage } from "../../src/cli/man/man-page.ts";
 import { allVerbs } from "./command-line.ts";
 import { flowPicture } from "./flow-picture.ts";
@@ -24,7 +25,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     text,
   ]);
   const manual: [string, string] = [join(DOCS, "agent.1"), manPage(allVerbs())];
-  return new Map([...flow, ...benchmarkFiles(), ...reference, manual]);
+  return new Map([...flow, ...benchmarkFiles(), ...fleetScaleFiles(), ...reference, manual]);
 }
 
 if (import.meta.main) for (const [file, content] of generatedFiles()) writeFileSync(file, content);

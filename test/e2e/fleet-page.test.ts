@@ -16,6 +16,7 @@ import { startBroker, type Broker } from "../harness/broker.ts";
 import { BrokerClient } from "../harness/broker-client.ts";
 import { eventually } from "../harness/eventually.ts";
 import { output } from "../harness/run-command.ts";
+import { scrollFrames } from "../harness/scroll-frames.ts";
 import { makeTempDirectory } from "../harness/temp-directory.ts";
 import { RolloutNodes } from "./rollout-nodes.ts";
 
@@ -244,8 +245,7 @@ describe("nodes", () => {
     await row("pi-2").waitFor(WAIT);
     await page.evaluate(`document.getElementById("view").scrollTo(0, 0)`);
     await take(page, "list");
-    if (PICTURES !== undefined)
-      console.log(`frames: ${JSON.stringify(await page.evaluate(SCROLL))}`);
+    if (PICTURES !== undefined) console.log(`frames: ${JSON.stringify(await scrollFrames(page))}`);
     const search = page.getByLabel("Search");
     for (const [word, count] of [
       ["group=berlin", 2],
@@ -262,19 +262,6 @@ describe("nodes", () => {
     await page.getByLabel("State").selectOption("trouble");
     await page.getByText(`3 of ${MANY + 2} nodes`).waitFor(WAIT);
   }, 180_000);
-
-  /** Shares of the frames of a long scroll that took at most so many ms, and the longest. */
-  const SCROLL = `(async () => {
-    const view = document.getElementById("view");
-    const took = []; let last = performance.now();
-    for (let step = 0; step < 300; step += 1) {
-      view.scrollTop += 400;
-      await new Promise(requestAnimationFrame);
-      const now = performance.now(); took.push(now - last); last = now;
-    }
-    const share = (ms) => Math.round(1000 * took.filter((one) => one <= ms).length / took.length) / 10;
-    return { "17 ms": share(17.5), "33 ms": share(33.8), longest: Math.round(Math.max(...took)) };
-  })()`;
 });
 
 describe("a rollout", () => {

@@ -12,6 +12,8 @@ import type { TempDirectory } from "./temp-directory.ts";
 export interface BrokerOptions {
   /** Keep retained messages and sessions over a restart; default true. */
   readonly persistence?: boolean;
+  /** What it logs; default: all. */
+  readonly log?: "all" | "error";
   /** Further lines of mosquitto.conf. */
   readonly extra?: readonly string[];
   /** Name of its directory, when there is more than one. */
@@ -50,7 +52,7 @@ export class Broker {
       "user root",
       `persistence ${options.persistence !== false}`,
       `persistence_location ${this.#directory}/`,
-      "log_type all",
+      `log_type ${options.log ?? "all"}`,
       "log_dest stderr",
       ...(options.extra ?? []),
     ];
@@ -59,6 +61,11 @@ export class Broker {
 
   get url(): string {
     return `${this.#secure ? "mqtts" : "mqtt"}://127.0.0.1:${this.port}`;
+  }
+
+  /** undefined = it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   get logFile(): string {

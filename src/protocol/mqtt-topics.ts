@@ -39,8 +39,9 @@ export const MAX_GROUPS = 15;
 const NAME = "[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?";
 const WHOLE_NAME = new RegExp(`^${NAME}$`);
 const SHA256 = "[0-9a-f]{64}";
-/** Printable ASCII without `+` and `#`. */
-const ROOT_LEVEL = /^[!-"$-*,-~]+$/;
+/** One or two levels of printable ASCII without `+` and `#`. */
+const ROOT_LEVEL = '[!-"$-*,-.0-~]+';
+const WHOLE_ROOT = new RegExp(`^(?!\\$)${ROOT_LEVEL}(?:/${ROOT_LEVEL})?$`);
 const PART = /\{(\w+)\}/g;
 const PATTERNS = Object.entries(LEVELS).map(([type, levels]) => {
   const pattern = levels.replaceAll(
@@ -57,10 +58,7 @@ export function isTopicName(text: string): boolean {
 
 /** Whether `text` may be `mqtt.topicRoot`: one or two levels of printable ASCII, no wildcard, no leading `$`. */
 export function isTopicRoot(text: string): boolean {
-  const levels = text.split("/");
-  return (
-    levels.length <= 2 && !text.startsWith("$") && levels.every((level) => ROOT_LEVEL.test(level))
-  );
+  return WHOLE_ROOT.test(text);
 }
 
 /** The topic's text. Throws AgentError `InvalidTopic` for an invalid name or a text over 256 bytes. */

@@ -1,7 +1,7 @@
 // Places inside a written object, and the check of its keys; reading never stops at the first error.
 
 import type { FieldPath } from "./field-path.ts";
-import { judge, type FieldRules, type Refusal } from "./field-rules.ts";
+import { judge, type FieldRule, type FieldRules, type Refusal } from "./field-rules.ts";
 import { hinted, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
 import { meantText, suggest } from "../../lib/suggest.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -26,9 +26,10 @@ export interface Node extends Place {
 }
 
 /** The place of one field; its value is undefined where it is not written. */
-export function placeOf(node: Node, key: string): Place {
-  const value = Object.hasOwn(node.value, key) ? node.value[key] : undefined;
-  return { ...node, path: [...node.path, key], value };
+export function placeOf({ findings, path, value: object, shown }: Node, key: string): Place {
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  const place = { findings, path: [...path, key], value };
+  return shown === undefined ? place : { ...place, shown };
 }
 
 /** Those of the fields that are written. To Kubernetes, null is the same as not written. */
@@ -70,25 +71,38 @@ export interface UnknownRules {
 export function checkFields(node: Node, level: FieldRules, rules: UnknownRules): void {
   const isMisspelt = rules.union !== undefined && writtenOf(node, rules.union).length === 0;
   const unknown = rules.unknown ?? (isMisspelt ? UNKNOWN : undefined);
-  for (const [key, value] of Object.entries(node.value)) {
-    const path = [...node.path, key];
+  for (const key of Object.keys(node.value)) {
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
-    if (field === undefined) {
-      const hint = (): string => {
-        const meant = suggest(key, Object.keys(level));
-        const isError = unknown !== undefined || node.findings.refusesUnknownFields;
-        if (meant !== undefined && isError) node.findings.meant([...node.path, meant]);
-        return meantText(meant);
-      };
-      if (unknown === undefined) node.findings.unknown(path, hinted(UNKNOWN_FIELD, hint));
-      else node.findings.fail(path, unknown.code, hinted(unknown.message, hint));
-      continue;
-    }
-    if (value === null) continue;
-    const verdict = judge(field.rule, value);
-    if (verdict.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
-    if (verdict.type === "Refused") node.findings.fail(path, verdict.code, verdict.message);
+    if (field === undefined) reportUnknown(node, key, { level, unknown });
+    else reportRule(node, key, field.rule);
   }
+}
+
+interface UnknownKey {
+  readonly level: FieldRules;
+  /** Absent = it is only warned of, unless the reader refuses all. */
+  readonly unknown: Refusal | undefined;
+}
+
+function reportUnknown(node: Node, key: string, { level, unknown }: UnknownKey): void {
+  const { findings } = node;
+  const path = [...node.path, key];
+  const hint = (): string => {
+    const meant = suggest(key, Object.keys(level));
+    const isError = unknown !== undefined || findings.refusesUnknownFields;
+    if (meant !== undefined && isError) findings.meant([...node.path, meant]);
+    return meantText(meant);
+  };
+  if (unknown === undefined) findings.unknown(path, hinted(UNKNOWN_FIELD, hint));
+  else findings.fail(path, unknown.code, hinted(unknown.message, hint));
+}
+
+function reportRule({ findings, path, value }: Node, key: string, rule: FieldRule): void {
+  const written = value[key];
+  if (written === null) return;
+  const verdict = judge(rule, written);
+  if (verdict.type === "Ignored") findings.warn([...path, key], "Ignored", verdict.message);
+  if (verdict.type === "Refused") findings.fail([...path, key], verdict.code, verdict.message);
 }
 
 /**

@@ -13,7 +13,7 @@ import { emptinessSchema, itemSchema, objectSchema, type ObjectRules } from "./j
 import { supported, type FieldRule } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
-import { isJsonObject, mapValues } from "../../lib/json.ts";
+import { isJsonObject, mapValues, withoutUndefined } from "../../lib/json.ts";
 
 /** What a type or an object's fields decode to. */
 export type Decoded<D> = D extends { read(at: Place): infer T | undefined }
@@ -345,6 +345,7 @@ export function objectType<const F extends Level>(
   fields: F,
   options: ObjectOptions<ObjectOf<F>> = {},
 ): Type<ObjectOf<F>> & { readonly level: F } {
+  const known = Object.entries(fields);
   return {
     name,
     level: fields,
@@ -353,13 +354,13 @@ export function objectType<const F extends Level>(
       if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
       const node: Node = { ...at, value: at.value };
       checkFields(node, fields, options);
-      const entries = Object.entries(fields).flatMap(([key, field]) => {
-        const value = field.read(node, key);
-        return value === undefined ? [] : [[key, value] as const];
-      });
-      const value = Object.fromEntries(entries) as ObjectOf<F>;
-      options.check?.(value, node);
-      return value;
+      const value: Record<string, unknown> = {};
+      for (const [key, field] of known) {
+        const read = field.read(node, key);
+        if (read !== undefined) value[key] = read;
+      }
+      options.check?.(value as ObjectOf<F>, node);
+      return value as ObjectOf<F>;
     },
     write: (value) => writeFields(fields, value),
     schema: (unknownFields) => objectSchema(fields, { ...options, unknownFields }),
@@ -367,11 +368,7 @@ export function objectType<const F extends Level>(
 }
 
 function writeFields(fields: Level, value: Readonly<Record<string, unknown>>): unknown {
-  const entries = Object.entries(fields).flatMap(([key, field]) => {
-    const written = field.write(value[key]);
-    return written === undefined ? [] : [[key, written] as const];
-  });
-  return Object.fromEntries(entries);
+  return withoutUndefined(mapValues(fields, (field, key) => field.write(value[key])));
 }
 
 interface Conversion<A, B> {

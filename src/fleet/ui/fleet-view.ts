@@ -38,6 +38,13 @@ export class FleetView {
     this.#rows.set(row.name, { row, text, version: this.#version });
   }
 
+  /** Exactly these are there. */
+  keep(rows: readonly NodeRow[]): void {
+    const names = new Set(rows.map(({ name }) => name));
+    for (const name of this.#rows.keys()) if (!names.has(name)) this.remove(name);
+    for (const row of rows) this.put(row);
+  }
+
   remove(name: string): void {
     if (!this.#rows.delete(name)) return;
     this.#version += 1;

@@ -2,6 +2,7 @@
 
 import { CliError } from "../../cli/exit-codes.ts";
 import { parseDuration } from "../../api/resource/duration.ts";
+import { BROKER_AWAY } from "../kept-connection.ts";
 import type { Fleet, FleetParts } from "../open-broker.ts";
 import { askNode, refuseFailed } from "../send-command.ts";
 import type { Signer } from "../trust/signing-keys.ts";
@@ -20,11 +21,12 @@ const TIMEOUT_MS = parseDuration("30s") ?? 30_000;
 
 export class NodeLogs {
   readonly #parts: FleetParts;
-  readonly #fleet: Fleet;
+  readonly #fleet: () => Fleet | undefined;
   readonly #signers: readonly Signer[];
   #waiting = 0;
 
-  constructor(parts: FleetParts, fleet: Fleet, signers: readonly Signer[]) {
+  /** `fleet`: undefined = there is no connection now. */
+  constructor(parts: FleetParts, fleet: () => Fleet | undefined, signers: readonly Signer[]) {
     this.#parts = parts;
     this.#fleet = fleet;
     this.#signers = signers;
@@ -37,6 +39,8 @@ export class NodeLogs {
   ): Promise<string[]> {
     if (this.#waiting >= MAX_LOG_COMMANDS)
       throw new CliError(`${MAX_LOG_COMMANDS} logs are being asked for; wait for one of them`);
+    const fleet = this.#fleet();
+    if (fleet === undefined) throw new CliError(BROKER_AWAY);
     const lines: string[] = [];
     let length = 0;
     const take = (line: string): void => {
@@ -45,7 +49,7 @@ export class NodeLogs {
     };
     const terminal = capturedTerminal(this.#parts.terminal, signal, take);
     const parts = { ...this.#parts, terminal };
-    const sending = { fleet: this.#fleet, parts, signers: this.#signers, timeout: TIMEOUT_MS };
+    const sending = { fleet, parts, signers: this.#signers, timeout: TIMEOUT_MS };
     const named = container === undefined ? {} : { container };
     const args = { namespace, pod, tail: LOG_TAIL, ...named };
     this.#waiting += 1;

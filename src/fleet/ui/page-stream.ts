@@ -10,6 +10,8 @@ export interface StreamOptions {
   readonly clock: Clock;
   readonly view: FleetView;
   readonly rollouts: Pick<Rollouts, "current">;
+  /** There is no connection to the broker now: what is shown may be old. */
+  readonly isAway: () => boolean;
   /** What does not change while the command runs. */
   readonly about: object;
 }
@@ -21,7 +23,7 @@ const ROWS_AT_ONCE = 500;
 
 /** Until `signal` aborts. */
 export async function streamFleet(
-  { clock, view, rollouts, about }: StreamOptions,
+  { clock, view, rollouts, about, isAway }: StreamOptions,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
@@ -32,7 +34,12 @@ export async function streamFleet(
     written(response, `data: ${JSON.stringify(data)}\n\n`, signal);
   await send({ about });
   let rolloutVersion = 0;
+  let wasAway = false;
   for (let version = 0; !signal.aborted; await clock.sleep(COALESCE_MS, signal)) {
+    if (isAway() !== wasAway) {
+      wasAway = !wasAway;
+      await send({ isAway: wasAway });
+    }
     const counted = rollouts.current();
     if (counted.version !== rolloutVersion) await send({ rollouts: counted.rows });
     rolloutVersion = counted.version;

@@ -3,10 +3,12 @@
 
 import { messageOf } from "../../lib/errors.ts";
 import { rfc3339 } from "../../lib/clock.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 import type { RolloutFlags } from "../rollout/desk.ts";
 import type { RolloutChange } from "../rollout/rollout-change.ts";
 import { changeRollout } from "../rollout/rollout.ts";
-import type { FleetParts } from "../open-broker.ts";
+import { BROKER_AWAY } from "../kept-connection.ts";
+import type { Fleet, FleetParts } from "../open-broker.ts";
 import { capturedTerminal } from "./captured-terminal.ts";
 import { cut } from "./node-row.ts";
 import type { RolloutOrder } from "./page-request.ts";
@@ -38,15 +40,25 @@ interface Running {
 /** What an action has beside its order. */
 export type ActionFlags = Omit<RolloutFlags, "group" | "seen" | "filename">;
 
+interface RolloutActionsOptions {
+  readonly parts: FleetParts;
+  /** The connection of the page; undefined = there is none now. */
+  readonly fleet: () => Fleet | undefined;
+  readonly flags: ActionFlags;
+  readonly onChange: () => void;
+}
+
 export class RolloutActions implements AsyncDisposable {
   readonly #parts: FleetParts;
+  readonly #fleet: () => Fleet | undefined;
   readonly #flags: ActionFlags;
   readonly #views = new Map<string, ActionView>();
   readonly #running = new Map<string, Running>();
   readonly #onChange: () => void;
 
-  constructor(parts: FleetParts, flags: ActionFlags, onChange: () => void) {
+  constructor({ parts, fleet, flags, onChange }: RolloutActionsOptions) {
     this.#parts = parts;
+    this.#fleet = fleet;
     this.#flags = flags;
     this.#onChange = onChange;
   }
@@ -59,6 +71,7 @@ export class RolloutActions implements AsyncDisposable {
   /** Why it is not begun; undefined = it is, and `of` shows how it goes. A resume that is under way ends first. */
   start(order: RolloutOrder): string | undefined {
     const { group, change } = order;
+    if (this.#fleet() === undefined) return BROKER_AWAY;
     const before = this.#running.get(group);
     if (before !== undefined && before.change !== "resume")
       return `${before.change} of group ${group} is still under way; wait for its end`;
@@ -105,7 +118,8 @@ export class RolloutActions implements AsyncDisposable {
     const take = (line: string): void => show({ lines: shortened([...view.lines, cut(line)]) });
     const terminal = capturedTerminal(this.#parts.terminal, signal, take);
     try {
-      await changeRollout({ ...this.#parts, terminal }, { ...this.#flags, group, seen }, change);
+      const parts = { ...this.#parts, terminal, ...withoutUndefined({ followed: this.#fleet() }) };
+      await changeRollout(parts, { ...this.#flags, group, seen }, change);
       show({ isRunning: false });
     } catch (thrown) {
       // The page shows whatever has failed: a rival, the broker, a document that is not kept.

@@ -7,7 +7,7 @@ import { parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import type { RolloutOrder } from "../../protocol/rollout-order.ts";
 import { sourceOf } from "../document/compose-document.ts";
 import { readRetained, type RetainedDocument } from "../document/retained-document.ts";
-import { knownNodes, membersAmong, type KnownNode } from "../known-nodes.ts";
+import { knownNode, knownNodes, membersAmong, type KnownNode } from "../known-nodes.ts";
 import { groupsOf } from "../node-report.ts";
 import type { Fleet } from "../open-broker.ts";
 import { isStaged } from "../rollout/desk.ts";
@@ -35,7 +35,8 @@ export interface ShownRollout extends RolloutRow {
 }
 
 export interface RolloutsOptions {
-  readonly fleet: Fleet;
+  /** The connection that is shown; undefined = there has been none. */
+  readonly fleet: () => Fleet | undefined;
   readonly clock: Clock;
   /** [] = any signature counts. */
   readonly signers: readonly Signer[];
@@ -59,23 +60,30 @@ export class Rollouts {
   #isChanged = true;
   #countedAt = -Infinity;
 
-  private constructor(options: RolloutsOptions) {
+  constructor(options: RolloutsOptions) {
     this.#options = options;
   }
 
-  /** Follows the groups of the file, else all there are. A broker that does not let this user read them leaves them out:
-   * `refused` is called with why. */
-  static async open(options: RolloutsOptions, refused: (why: string) => void): Promise<Rollouts> {
-    const { fleet } = options;
-    const opened = new Rollouts(options);
-    fleet.session.listen(({ topic }) => opened.#take(topic));
-    try {
-      const denied = await fleet.session.subscribeWhatMay(groupFilters(fleet));
-      if (denied.length > 0) refused(`the broker refuses ${denied.join(", ")}`);
-    } catch (thrown) {
-      refused(messageOf(thrown));
-    }
-    return opened;
+  /** Follows on this connection the groups of the file and those that nodes report, else all there are. A broker that does
+   * not let this user read them leaves them out: `refused` is called with why. */
+  async follow(fleet: Fleet, refused: (why: string) => void): Promise<void> {
+    const asked = new Set<string>();
+    const seen = new Set<string>();
+    const ask = (filters: readonly string[]): Promise<void> => {
+      const added = filters
+        .filter((filter) => !asked.has(filter))
+        .slice(0, 2 * MAX_GROUPS - asked.size);
+      for (const filter of added) asked.add(filter);
+      return askFor(fleet, added, refused);
+    };
+    fleet.session.listen(({ topic }) => {
+      const group = this.#take(fleet, topic);
+      if (group !== undefined) seen.add(group);
+      else if (fleet.file.nodes !== undefined) void ask(reportedFilters(fleet, topic));
+    });
+    await ask(groupFilters(fleet));
+    // What went while there was no connection.
+    for (const group of this.#groups.keys()) if (!seen.has(group)) this.#groups.delete(group);
   }
 
   /** An action has changed: shown at once. */
@@ -111,7 +119,9 @@ export class Rollouts {
   }
 
   #count(): readonly ShownRollout[] {
-    const { fleet, clock, history, actionOf } = this.#options;
+    const { clock, history, actionOf } = this.#options;
+    const fleet = this.#options.fleet();
+    if (fleet === undefined) return [];
     const nodes = knownNodes(fleet);
     const groups = [...this.#groups.keys()].toSorted();
     return groups.flatMap((group) => {
@@ -128,14 +138,15 @@ export class Rollouts {
     });
   }
 
-  #take(topic: string): void {
+  /** The group of the topic; undefined = it is no group's. */
+  #take(fleet: Fleet, topic: string): string | undefined {
     this.#isChanged = true;
-    const { fleet, signers } = this.#options;
+    const { signers } = this.#options;
     const parsed = parseTopic(fleet.root, topic);
-    if (parsed?.type !== "GroupDesired" && parsed?.type !== "GroupRollout") return;
+    if (parsed?.type !== "GroupDesired" && parsed?.type !== "GroupRollout") return undefined;
     const { group } = parsed;
     const before = this.#groups.get(group);
-    if (before === undefined && this.#groups.size >= MAX_GROUPS) return;
+    if (before === undefined && this.#groups.size >= MAX_GROUPS) return group;
     const message = fleet.session.latest.get(topic);
     const followed: Followed =
       parsed.type === "GroupDesired"
@@ -143,6 +154,7 @@ export class Rollouts {
         : { retained: before?.retained, order: orderIn(message, signers) };
     this.#groups.set(group, followed);
     this.#note(group, before, followed);
+    return group;
   }
 
   /** A broker sends again what it retains, whenever another part of this command asks for it. */
@@ -198,6 +210,20 @@ function timeOf({ issuedAt }: RetainedDocument): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
+async function askFor(
+  { session }: Fleet,
+  filters: readonly string[],
+  refused: (why: string) => void,
+): Promise<void> {
+  if (filters.length === 0) return;
+  try {
+    const denied = await session.subscribeWhatMay(filters);
+    if (denied.length > 0) refused(`the broker refuses ${denied.join(", ")}`);
+  } catch (thrown) {
+    refused(messageOf(thrown));
+  }
+}
+
 /** Of the groups in the file and those that nodes report, else of all. */
 function groupFilters(fleet: Fleet): readonly string[] {
   const { root, file } = fleet;
@@ -205,10 +231,20 @@ function groupFilters(fleet: Fleet): readonly string[] {
   const reported = knownNodes(fleet).flatMap(({ report }) =>
     report === undefined ? [] : groupsOf(report),
   );
-  return [...new Set([...Object.keys(file.groups), ...reported])]
-    .slice(0, MAX_GROUPS)
-    .flatMap((group) => [
-      topicFor({ type: "GroupDesired", root, group }),
-      topicFor({ type: "GroupRollout", root, group }),
-    ]);
+  return filtersOf(root, [...Object.keys(file.groups), ...reported]);
+}
+
+/** Of the groups that the node of this topic reports. */
+function reportedFilters(fleet: Fleet, topic: string): readonly string[] {
+  const parsed = parseTopic(fleet.root, topic);
+  if (parsed?.type !== "NodeReported") return [];
+  const { report } = knownNode(fleet, parsed.node);
+  return report === undefined ? [] : filtersOf(fleet.root, groupsOf(report));
+}
+
+function filtersOf(root: string, groups: readonly string[]): readonly string[] {
+  return [...new Set(groups)].flatMap((group) => [
+    topicFor({ type: "GroupDesired", root, group }),
+    topicFor({ type: "GroupRollout", root, group }),
+  ]);
 }

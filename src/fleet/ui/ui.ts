@@ -16,6 +16,7 @@ import type { ReaderAddress } from "../http/reader-request.ts";
 import { tokenOfFile } from "../http/token-file.ts";
 import { knownNode, knownNodes, subscribeNodes } from "../known-nodes.ts";
 import { readEvents } from "../node-report.ts";
+import { KeptConnection } from "../kept-connection.ts";
 import { openFleet, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readSigner } from "../trust/signing-keys.ts";
 import { aboutPage } from "./about-page.ts";
@@ -32,7 +33,7 @@ import { UiServer, type PageWork, type UiServerOptions } from "./ui-server.ts";
 
 export type UiFlags = ActionFlags & AddressFlags;
 
-/** Throws UsageError for what was written wrong, CliError when the connection to the broker ends. */
+/** Throws UsageError for what was written wrong, CliError when the first connection to the broker fails. */
 export async function fleetUi(parts: FleetParts, flags: UiFlags): Promise<0> {
   const { terminal, random } = parts;
   const { clock } = terminal;
@@ -41,50 +42,65 @@ export async function fleetUi(parts: FleetParts, flags: UiFlags): Promise<0> {
   const fixed = flags.tokenFile === undefined ? undefined : tokenOfFile(flags.tokenFile);
   const token = fixed ?? randomSecret(random);
   const signers = (flags.key ?? []).map(readSigner);
-  await using fleet = await openFleet(parts, flags);
   const view = new FleetView();
   const events = new RecentEvents();
-  using _ = fleet.session.listen(({ topic, payload }) =>
-    follow({ fleet, view, events }, topic, payload),
+  /** This connection or, while there is none, the last. */
+  let shown: Fleet | undefined;
+  const signal = terminal.interrupted();
+  await using connection: KeptConnection = new KeptConnection(
+    terminal,
+    () => openFleet(parts, flags),
+    async (fleet) => {
+      fleet.session.listen(({ topic, payload }) => follow({ fleet, view, events }, topic, payload));
+      await subscribeNodes(fleet, ["state", "reported"], terminal);
+      await fleet.session.subscribeLive(nodeFilters(fleet.root, fleet.file.nodes, ["event"]));
+      shown = fleet;
+      view.keep(knownNodes(fleet).map(rowOf));
+      await rollouts.follow(fleet, (why) =>
+        terminal.err(`${printable(why)}, so their rollouts are not shown\n`),
+      );
+    },
   );
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  await fleet.session.subscribeLive(nodeFilters(fleet.root, fleet.file.nodes, ["event"]));
-  for (const node of knownNodes(fleet)) view.put(rowOf(node));
-  await using actions = new RolloutActions({ ...parts, followed: fleet }, flags, () =>
-    rollouts.changed(),
-  );
-  const options = {
-    fleet,
+  const fleetNow = (): Fleet | undefined => connection.fleet;
+  await using actions: RolloutActions = new RolloutActions({
+    parts,
+    fleet: fleetNow,
+    flags,
+    onChange: () => rollouts.changed(),
+  });
+  const rollouts: Rollouts = new Rollouts({
+    fleet: () => shown,
     clock,
     signers,
     history: flags.history,
     actionOf: (group: string) => actions.of(group),
-  };
-  const rollouts: Rollouts = await Rollouts.open(options, (why) =>
-    terminal.err(`${printable(why)}, so their rollouts are not shown\n`),
-  );
+  });
+  await connection.connect();
   const isSecure = tls !== undefined;
   const about = aboutPage(flags);
-  const logs = new NodeLogs(parts, fleet, signers);
+  const logs = new NodeLogs(parts, fleetNow, signers);
   await using server = await UiServer.open({
     clock,
     view,
     rollouts,
     about,
+    isAway: () => connection.fleet === undefined,
     address,
     tls,
     door: doorOf(address, tls, sha256(token)),
     sessions: new PageSessions({ clock, random, isSecure }),
     details: (name) =>
-      isKnown(fleet, name) ? detailsOf(knownNode(fleet, name), events.of(name)) : undefined,
+      shown !== undefined && isKnown(shown, name)
+        ? detailsOf(knownNode(shown, name), events.of(name))
+        : undefined,
     work: workOf(about.isReadOnly, actions, logs),
   });
   const listen = { ...address, port: server.port };
-  const shown = fixed === undefined ? token : undefined;
+  const told = fixed === undefined ? token : undefined;
   const scheme = isSecure ? "https" : "http";
-  terminal.out(`${printedAddress({ scheme, listen, own: ownAddresses(), token: shown })}\n`);
+  terminal.out(`${printedAddress({ scheme, listen, own: ownAddresses(), token: told })}\n`);
   terminal.err(notice(flags, { isSecure, isLoopback: address.isLoopback }));
-  await fleet.session.until((): true | undefined => undefined, { signal: terminal.interrupted() });
+  await connection.run(signal);
   return 0;
 }
 

@@ -1,11 +1,12 @@
 // The page of the fleet in a browser: all nodes, one of them, the rollouts of all groups, and one of those.
 
 import { at } from "./elements.js";
-import { begin, follow } from "./link.js";
+import { begin, follow, setTrouble } from "./link.js";
 import { drawList, takeRows } from "./node-list.js";
 import * as nodePage from "./node-page.js";
 import * as rolloutPage from "./rollout-page.js";
 
+const AWAY = "no connection to the broker; shown is what was seen last";
 /** Events come without a row. */
 const NODE_MS = 5000;
 
@@ -14,6 +15,7 @@ function take(change) {
     nodePage.setAbout(change.about);
     rolloutPage.setAbout(change.about);
   }
+  if (change.isAway !== undefined) setTrouble(change.isAway ? AWAY : "");
   if (change.rollouts !== undefined) rolloutPage.takeRollouts(change.rollouts);
   if (change.rows === undefined) return;
   takeRows(change);

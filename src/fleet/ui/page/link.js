@@ -81,7 +81,7 @@ async function readAll(body, take) {
   }
 }
 
-function setTrouble(text) {
+export function setTrouble(text) {
   at("link").textContent = text;
 }
 

@@ -5,14 +5,17 @@ import { hostPod } from "../pods.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 
 const COUNTS = (process.env["AGENT_DEVICE_PODS"] ?? "0,10,50").split(",").map(Number);
-const MEMORY_MEGABYTES = 512;
+/** The smallest device; each pod takes several megabytes for containerd's shim, so many pods want more. */
+const SMALL_MEGABYTES = 512;
+const LARGE_MEGABYTES = 1_024;
+const FEW_PODS = 20;
 const SETTLE_MS = 60_000;
 const IDLE_SECONDS = 300;
 const DAY_SECONDS = 86_400;
 
 export const figures: Scenario = {
   name: "figures",
-  about: `a device with ${MEMORY_MEGABYTES} MB and ${COUNTS.join(", ")} pods: what the agent takes of it`,
+  about: `a device with ${COUNTS.join(", ")} pods, on ${SMALL_MEGABYTES} MB while they are few: what the agent takes of it`,
   run: async (stage) => {
     for (const count of COUNTS) await measure(stage, count);
   },
@@ -23,7 +26,7 @@ async function measure(stage: Stage, count: number): Promise<void> {
   const manifests = Object.fromEntries(names.map((name) => [`${name}.yaml`, [hostPod(name)]]));
   const device = await Device.flash(stage, {
     name: `figures-${count}`,
-    memoryMegabytes: MEMORY_MEGABYTES,
+    memoryMegabytes: count > FEW_PODS ? LARGE_MEGABYTES : SMALL_MEGABYTES,
     manifests,
   });
   const { guest } = device;

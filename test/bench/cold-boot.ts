@@ -18,7 +18,7 @@ import {
   type PrivateContainerd,
 } from "../harness/private-containerd.ts";
 import { makeTempDirectory, type TempDirectory } from "../harness/temp-directory.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { podNames } from "./agent-side.ts";
 import { atMost, BareCalls, COMMAND } from "./bare-calls.ts";
 import { spread } from "./statistics.ts";

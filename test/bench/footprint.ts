@@ -8,7 +8,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { makeTempDirectory } from "../harness/temp-directory.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { podManifest, podNames } from "./agent-side.ts";
 import { cpuMsOf, memoryOf, settled, writesOf } from "./process-facts.ts";
 import { makeWorld, type World } from "./world.ts";

@@ -10,7 +10,7 @@ import { runBarePod, type BarePod } from "../harness/bare-pod.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { PAUSE } from "../harness/images.ts";
-import { listTasks, type TaskFacts } from "../harness/watch-containerd.ts";
+import { listTasks, type TaskFacts } from "../harness/containerd-lists.ts";
 import {
   getContainer,
   getNode,

@@ -10,7 +10,7 @@ import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
 import { output } from "../harness/run-command.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { getContainer, getPod } from "./support-a-agent.ts";
 import { exitStatus, Stage } from "./support-a-stage.ts";
 

@@ -11,7 +11,7 @@ import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { startBroker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
 import { run, type CommandResult } from "../harness/run-command.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import type { SelfUpdateView } from "../../src/self-update/self-update-view.ts";
 import { Dice } from "./support-b-dice.ts";
 import { plainPod } from "./support-b-pods.ts";

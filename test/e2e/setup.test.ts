@@ -16,7 +16,8 @@ import { identify, isAlive } from "../harness/processes.ts";
 import { output, runSync } from "../harness/run-command.ts";
 import { testWhenAvailable } from "../harness/skip-reasons.ts";
 import { makeTempDirectory } from "../harness/temp-directory.ts";
-import { ContainerdWatch, listTasks, runningContainers } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
+import { ContainerdWatch, runningContainers } from "../harness/watch-containerd.ts";
 
 const temp = makeTempDirectory();
 const started = await startPrivateContainerd(temp, { sandboxImage: `docker.io/${PAUSE.name}` });

@@ -10,7 +10,7 @@ import { GrpcChannel } from "../../src/cri/grpc-connection.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import { eventually } from "../harness/eventually.ts";
 import { PAUSE } from "../harness/images.ts";
-import { listContainers, listTasks } from "../harness/watch-containerd.ts";
+import { listContainers, listTasks } from "../harness/containerd-lists.ts";
 import { Stage } from "./support-a-stage.ts";
 
 const stage = await Stage.open({ sandboxImage: PAUSE.name });

@@ -17,7 +17,8 @@ import {
 } from "../harness/private-containerd.ts";
 import { testWhenAvailable } from "../harness/skip-reasons.ts";
 import { makeTempDirectory, type TempDirectory } from "../harness/temp-directory.ts";
-import { ContainerdWatch, listTasks, type ContainerdEvent } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
+import { ContainerdWatch, type ContainerdEvent } from "../harness/watch-containerd.ts";
 import { podManifest, type PodRecipe } from "./support-a-pods.ts";
 
 /** A place in the stream of containerd's events. */

@@ -7,7 +7,7 @@ import { unmountBelow } from "../harness/containerd-leftovers.ts";
 import type { PrivateContainerd } from "../harness/private-containerd.ts";
 import { commandLines, identify, readText, signal, waitForEnd } from "../harness/processes.ts";
 import { runSync } from "../harness/run-command.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 
 /** Every task and shim dies, all that lies in memory file systems is lost; containerd runs again when it resolves. */
 export async function cutPower(containerd: PrivateContainerd): Promise<void> {

@@ -13,12 +13,8 @@ import {
 } from "../harness/private-containerd.ts";
 import { testWhenAvailable } from "../harness/skip-reasons.ts";
 import { makeTempDirectory, type TempDirectory } from "../harness/temp-directory.ts";
-import {
-  ContainerdWatch,
-  listContainers,
-  listTasks,
-  type ContainerFacts,
-} from "../harness/watch-containerd.ts";
+import { listContainers, listTasks, type ContainerFacts } from "../harness/containerd-lists.ts";
+import { ContainerdWatch } from "../harness/watch-containerd.ts";
 
 export type StageAgent = Partial<AgentOptions> & { readonly broker?: Broker };
 

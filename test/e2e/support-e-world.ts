@@ -10,7 +10,7 @@ import type { AgentOptions, AgentProcess } from "../harness/agent-process.ts";
 import type { Broker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
 import { execSync } from "../harness/exec-sync.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import type { Stage } from "./support-a-stage.ts";
 import { LifeStage, type Blanks } from "./support-c-life.ts";
 import { containerOf, idOf, podOf } from "./support-c-views.ts";

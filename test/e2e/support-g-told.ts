@@ -12,7 +12,7 @@ import type { Broker } from "../harness/broker.ts";
 import type { BrokerMessage } from "../harness/broker-client.ts";
 import { eventually } from "../harness/eventually.ts";
 import type { PrivateContainerd } from "../harness/private-containerd.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { topicOf, type State } from "./support-b-upstream.ts";
 
 /** Everything that is retained of one node. */

@@ -5,30 +5,25 @@ import { parse } from "yaml";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import type { PrivateContainerd } from "../harness/private-containerd.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listContainers, listTasks } from "../harness/containerd-lists.ts";
 
 /** Running app containers of one agent. Asks only for its own: the others' come and go all the time. */
 export async function appsOf(
   containerd: PrivateContainerd,
   instance: string,
 ): Promise<readonly { readonly id: string; readonly pod: string }[]> {
-  const filter = `labels."agent/instance"==${instance},labels."io.cri-containerd.kind"==container`;
   return eventually("the list of containers is whole", async () => {
-    const listed = await containerd.ctr("containers", "list", "--quiet", filter);
-    const tasks = await listTasks(containerd);
-    const running = tasks.filter(({ status }) => status === "RUNNING").map(({ id }) => id);
-    const ids = listed.split("\n").filter((id) => running.includes(id));
-    return Promise.all(
-      ids.map(async (id) => {
-        const info = JSON.parse(await containerd.ctr("containers", "info", id)) as ContainerInfo;
-        return { id, pod: info.Labels["io.kubernetes.pod.name"] ?? "?" };
-      }),
-    );
+    const [containers, tasks] = [await listContainers(containerd), await listTasks(containerd)];
+    const running = new Set(tasks.filter(({ status }) => status === "RUNNING").map(({ id }) => id));
+    return containers
+      .filter(
+        ({ id, labels }) =>
+          labels["agent/instance"] === instance &&
+          labels["io.cri-containerd.kind"] === "container" &&
+          running.has(id),
+      )
+      .map(({ id, labels }) => ({ id, pod: labels["io.kubernetes.pod.name"] ?? "?" }));
   });
-}
-
-interface ContainerInfo {
-  readonly Labels: Readonly<Record<string, string>>;
 }
 
 export interface ToldEvent {

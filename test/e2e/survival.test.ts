@@ -6,7 +6,7 @@ import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker } from "../harness/broker.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { readText } from "../harness/processes.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { Dice } from "./support-b-dice.ts";
 import { Gardener } from "./support-b-gardener.ts";
 import { Ledger, plainPod } from "./support-b-pods.ts";

@@ -1,6 +1,6 @@
 // One unary gRPC call with bytes in and out: lets the harness look at a runtime without the agent's own client.
 
-import { Client, credentials } from "@grpc/grpc-js";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
@@ -8,8 +8,14 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 export async function rawCall(
   socket: string,
   method: string,
-  options: { readonly request?: Uint8Array; readonly timeout?: number } = {},
+  options: {
+    readonly request?: Uint8Array;
+    readonly timeout?: number;
+    readonly metadata?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Buffer> {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(options.metadata ?? {})) metadata.set(key, value);
   const client = new Client(`unix://${socket}`, credentials.createInsecure());
   try {
     return await new Promise<Buffer>((resolve, reject) => {
@@ -18,6 +24,7 @@ export async function rawCall(
         asIs,
         asIs,
         Buffer.from(options.request ?? new Uint8Array()),
+        metadata,
         { deadline: Date.now() + (options.timeout ?? 30_000) },
         (error, response) =>
           error === null && response !== undefined

@@ -1,5 +1,6 @@
 // The test's own view of containerd: its event stream and its lists, without the agent's words.
 
+import { listContainers, listTasks } from "./containerd-lists.ts";
 import type { PrivateContainerd } from "./private-containerd.ts";
 import type { TempDirectory } from "./temp-directory.ts";
 
@@ -10,19 +11,6 @@ export interface ContainerdEvent {
   readonly at: number;
   readonly containerId: string;
   readonly body: Readonly<Record<string, unknown>>;
-}
-
-export interface ContainerFacts {
-  readonly id: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly image: string;
-}
-
-export interface TaskFacts {
-  readonly id: string;
-  readonly pid: number;
-  /** containerd's word: RUNNING, STOPPED, CREATED, … */
-  readonly status: string;
 }
 
 /** Collects events of the namespace of CRI until it is disposed or containerd ends. */
@@ -94,32 +82,6 @@ export function parseEventLine(line: string): ContainerdEvent | undefined {
     containerId: typeof id === "string" ? id : "",
     body,
   };
-}
-
-/** Tasks of the namespace of CRI; sandboxes have one each. */
-export async function listTasks(containerd: PrivateContainerd): Promise<readonly TaskFacts[]> {
-  return (await containerd.ctr("tasks", "list"))
-    .trim()
-    .split("\n")
-    .slice(1)
-    .map((line) => line.trim().split(/\s+/))
-    .map(([id = "", pid = "0", status = ""]) => ({ id, pid: Number(pid), status }));
-}
-
-/** Containers with their labels, sandboxes among them (`io.cri-containerd.kind: sandbox`). */
-export async function listContainers(
-  containerd: PrivateContainerd,
-): Promise<readonly ContainerFacts[]> {
-  const ids = (await containerd.ctr("containers", "list", "--quiet")).split("\n").filter(Boolean);
-  const facts: ContainerFacts[] = [];
-  for (const id of ids) {
-    const info = JSON.parse(await containerd.ctr("containers", "info", id)) as {
-      readonly Labels?: Readonly<Record<string, string>>;
-      readonly Image?: string;
-    };
-    facts.push({ id, labels: info.Labels ?? {}, image: info.Image ?? "" });
-  }
-  return facts;
 }
 
 /** Running app containers as `namespace/pod/container`, sorted; one entry per running container. */

@@ -6,7 +6,7 @@ import type { AgentProcess } from "../harness/agent-process.ts";
 import type { Broker } from "../harness/broker.ts";
 import type { PrivateContainerd } from "../harness/private-containerd.ts";
 import { output } from "../harness/run-command.ts";
-import { listTasks } from "../harness/watch-containerd.ts";
+import { listTasks } from "../harness/containerd-lists.ts";
 import { plainPod, type Ledger } from "../e2e/support-b-pods.ts";
 
 export interface ChurnOptions {

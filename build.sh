@@ -30,7 +30,7 @@ Usage: ./build.sh [COMMAND]
   device [SCENARIO...]        the agent for arm64 on an emulated device that is booted, rebooted and cut from its power
                               (needs root)
   soak [--minutes 60]         the agent at high churn for an hour: nothing grows, nothing is lost (needs root)
-  fleet-load [--nodes 1000,3000,10000] [--idle-seconds 600] [--json FILE]
+  fleet-load [--nodes 1000,3000,10000] [--idle-seconds 300] [--json FILE]
                               nodes without containers on one broker: what a fleet of this size takes (needs root)
   release [--check]           dist/release: binaries for arm64 and x64, a Debian package of each, SBOM and checksums;
                               --check also runs lintian

@@ -1,7 +1,7 @@
 // A fleet of nodes without containers on one mosquitto: what it takes to switch it on, to leave it alone, to give it a document,
 // to restart its broker, and to look at it.
 //
-// ./build.sh fleet-load [--nodes 1000,3000,10000] [--idle-seconds 600] [--json FILE]
+// ./build.sh fleet-load [--nodes 1000,3000,10000] [--idle-seconds 300] [--json FILE]
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
@@ -18,12 +18,14 @@ import { brokerUsage, groupDocument, idle, restartBroker, switchOn } from "./sce
 const FILES_PER_NODE = 4;
 const SPARE_FILES = 200;
 const PROCESSES = 4;
-const SETTLE_MS = 90_000;
+const SETTLE_MS = 75_000;
+/** After the reports of a document. */
+const CALM_MS = 20_000;
 
 const { values: flags } = parseArgs({
   options: {
     nodes: { type: "string", default: "1000,3000,10000" },
-    "idle-seconds": { type: "string", default: "600" },
+    "idle-seconds": { type: "string", default: "300" },
     json: { type: "string" },
   },
 });
@@ -50,7 +52,7 @@ async function measure(nodes: number): Promise<FleetFigures> {
     await Bun.sleep(SETTLE_MS);
     const quiet = told("idle", await idle(stage, Number(flags["idle-seconds"])));
     const document = told("document for the group", await groupDocument(stage));
-    await Bun.sleep(SETTLE_MS);
+    await Bun.sleep(CALM_MS);
     const seen = told("fleet status", await status(broker, nodes));
     const scraped = told("exporter", await exporter(broker, nodes));
     const shown = told("page", await page(broker, nodes));

@@ -36,8 +36,8 @@ export interface Storm extends Shares {
 }
 
 const MOST = 0.99;
-/** After the last connection: a session that the broker does not bear ends within the time of two pings. */
-const WATCH_MS = 150_000;
+/** After the last connection: the broker ends a session that it has not heard for one and a half keep-alives of 60 s. */
+const WATCH_MS = 100_000;
 
 /** All machines are switched on at the same moment. */
 export async function switchOn(stage: Stage): Promise<Storm> {

@@ -11,6 +11,8 @@ export interface LoadNodesOptions {
   readonly processes: number;
   readonly url: string;
   readonly directory: string;
+  /** Ms since the machines booted. */
+  readonly uptime: number;
 }
 
 /** Of all processes together. */
@@ -87,7 +89,7 @@ export class LoadNodes implements AsyncDisposable {
   }
 
   #order(order: NodesOrder["order"]): Promise<readonly (NodesFacts | "done")[]> {
-    const { url, directory: root } = this.#options;
+    const { url, directory: root, uptime } = this.#options;
     return Promise.all(
       this.#processes.map((one) => {
         const { from, count, child } = one;
@@ -100,7 +102,7 @@ export class LoadNodes implements AsyncDisposable {
             ? answer.resolve("done")
             : answer.reject(new Error(`a process with ${count} nodes ended with ${code}`)),
         );
-        child.send({ order, url, directory, from, count } satisfies NodesOrder);
+        child.send({ order, url, directory, from, count, uptime } satisfies NodesOrder);
         return answer.promise;
       }),
     );

@@ -9,6 +9,8 @@ export interface NodesOrder {
   readonly directory: string;
   readonly from: number;
   readonly count: number;
+  /** Ms since the machines booted: in the first five minutes they spread their connections. */
+  readonly uptime: number;
 }
 
 export interface NodesFacts {

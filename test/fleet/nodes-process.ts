@@ -10,8 +10,6 @@ const BEAT_MS = 50;
 const BUILT_AT_ONCE = 100;
 
 const stop = new AbortController();
-// Its time begins with the process: the machines have just been switched on.
-const clock = systemClock();
 const nodes: LoadNode[] = [];
 let deeds: Deed[] = [];
 let running: readonly Promise<void>[] = [];
@@ -24,7 +22,8 @@ setInterval(() => {
   lastBeat = now;
 }, BEAT_MS);
 
-async function build({ url, directory, from, count }: NodesOrder): Promise<void> {
+async function build({ url, directory, from, count, uptime }: NodesOrder): Promise<void> {
+  const clock = systemClock(() => performance.now() + uptime);
   const model = await makeNodeModel();
   for (let index = 0; index < count; index += 1) {
     const number = from + index;

@@ -41,6 +41,7 @@ async function measure(nodes: number): Promise<FleetFigures> {
       processes: PROCESSES,
       url: broker.url,
       directory,
+      uptime: 0,
     });
     const stage = { broker, nodes: all, count: nodes, directory };
     const told = <T>(what: string, value: T): T => {

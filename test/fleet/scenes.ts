@@ -49,7 +49,11 @@ export async function switchOn(stage: Stage): Promise<Storm> {
   return { ...storm(nodes.deeds, at, count), brokerCpu: brokerUsage(stage.broker).cpu - cpu };
 }
 
-export async function restartBroker(stage: Stage): Promise<Storm & { readonly away: number }> {
+/** `watch`: ms after the last connection in which none may end again. */
+export async function restartBroker(
+  stage: Stage,
+  watch = WATCH_MS,
+): Promise<Storm & { readonly away: number }> {
   const { broker, nodes, count } = stage;
   await nodes.look();
   const stoppedAt = Date.now();
@@ -58,7 +62,7 @@ export async function restartBroker(stage: Stage): Promise<Storm & { readonly aw
   const before = nodes.deeds.length;
   await nodes.until("all nodes are back", () => nodes.connected === count);
   const brokerCpu = brokerUsage(broker).cpu;
-  await Bun.sleep(WATCH_MS);
+  await Bun.sleep(watch);
   await nodes.look();
   const deeds = nodes.deeds
     .slice(before)

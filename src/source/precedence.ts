@@ -33,15 +33,18 @@ export function compareSources(a: SourceName, b: SourceName, priorities: GroupPr
 
 /** Whether a merge has put a pod of another source before this pod. A pod that is only missing from the merge is not
  * shadowed: the merge may be older. */
-export function isShadowed({ pod, source }: DesiredPod, rejected: readonly Rejection[]): boolean {
+export function isShadowed(desired: DesiredPod, rejected: readonly Rejection[]): boolean {
+  return rejected.some((one) => one.code === "Shadowed" && isAbout(one, desired));
+}
+
+/** Whether the rejection is of this pod. */
+export function isAbout(rejection: Rejection, { pod, source }: DesiredPod): boolean {
   const { kind, namespace, name } = nameOf(pod);
-  return rejected.some(
-    (one) =>
-      one.code === "Shadowed" &&
-      one.source === source &&
-      one.kind === kind &&
-      one.namespace === namespace &&
-      one.name === name,
+  return (
+    rejection.source === source &&
+    rejection.kind === kind &&
+    rejection.namespace === namespace &&
+    rejection.name === name
   );
 }
 

@@ -1,7 +1,12 @@
 // How the accepted documents and the manifest files run, as acknowledgements: the words, codes and dates of what
 // rollout/document-health.ts has judged.
 
-import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import {
+  isWarning,
+  type DesiredPod,
+  type Rejection,
+  type SourceName,
+} from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 import { earliest, rfc3339, type Monotonic } from "../../lib/clock.ts";
@@ -22,7 +27,7 @@ import type { PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
 import type { PodHealth } from "../../rollout/pod-health.ts";
 import type { Phase } from "../../protocol/status-codes.ts";
-import { isShadowed } from "../../source/precedence.ts";
+import { isAbout, isShadowed } from "../../source/precedence.ts";
 
 /** What the node knows of the pods, and when. */
 export interface RunningFacts extends Pick<
@@ -315,8 +320,26 @@ function podFacts(truth: Truth, source: SourceName, own: readonly DesiredPod[]) 
     ({ desired }) => desired.source === source && !uids.has(desired.uid),
   );
   return {
-    health: truth.health,
+    health: withRefused(truth, own),
     shadowed: new Set(shadowed.map(({ uid }) => uid)),
     leftovers: leftovers.length,
   };
+}
+
+/** A pod that the node does not admit has no health of its own: what it lacks stands in its place. */
+function withRefused(
+  { health, rejected }: Pick<Truth, "health" | "rejected">,
+  own: readonly DesiredPod[],
+): Truth["health"] {
+  const errors = rejected.filter((one) => !isWarning(one));
+  const refused = own.flatMap((desired): readonly PodHealth[] => {
+    const { uid } = desired;
+    const why = health.has(uid) ? undefined : errors.find((one) => isAbout(one, desired));
+    if (why === undefined) return [];
+    const { code: reason, message } = why;
+    const untried = { readySince: undefined, hasBegun: false, crashes: 0, totalCrashes: 0 };
+    return [{ uid, stage: "Pending", ...untried, reason, message }];
+  });
+  if (refused.length === 0) return health;
+  return new Map([...health, ...refused.map((one) => [one.uid, one] as const)]);
 }

@@ -1,16 +1,16 @@
 // Performs: joins a stream of a tunnel to a socket, each no faster than the other takes it.
 
 import type { Socket } from "node:net";
-import type { TunnelStream } from "./tunnel-stream.ts";
+import type { StreamReceiver, TunnelStream } from "./tunnel-stream.ts";
 
 /**
- * The end of one side is passed on to the other; an error closes both. `socket` is half-open. `take`: what the stream brings;
- * default: it is written to the socket.
+ * The end of one side is passed on to the other; an error closes both. `socket` is half-open. `data`: what the stream brings;
+ * default: it is written to the socket. `cut`: default: the socket still gets what has come before it is closed.
  */
 export function joinSocket(
   stream: TunnelStream,
   socket: Socket,
-  take = (data: Uint8Array): Promise<void> => writtenTo(socket, data),
+  receiver: Partial<Pick<StreamReceiver, "data" | "cut">> = {},
 ): void {
   socket.on("data", (data: Uint8Array) => {
     socket.pause();
@@ -21,13 +21,14 @@ export function joinSocket(
   // A socket that closes without an end was reset.
   socket.once("close", () => (socket.readableEnded ? stream.end() : stream.reset()));
   stream.receive({
-    data: take,
+    data: (data) => writtenTo(socket, data),
     ended: () => void socket.end(),
     closed: (isWhole) => {
       // What was written last may still be on its way to the process behind the socket.
       if (isWhole && !socket.writableFinished) socket.once("finish", () => socket.destroy());
       else socket.destroy();
     },
+    ...receiver,
   });
 }
 

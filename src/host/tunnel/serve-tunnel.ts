@@ -68,12 +68,17 @@ class GatedStream {
     const stream = this.#stream;
     const socket = connect({ path: this.#parts.socket, allowHalfOpen: true });
     socket.write(head);
+    // A command that does not read its input must not outlast the session.
+    const cut = (): void => void socket.destroy();
     // A request that only reads has no body: what else the operator sends would be another request.
-    if (!isUpgrade) return joinSocket(stream, socket, ignored);
+    if (!isUpgrade) return joinSocket(stream, socket, { data: ignored, cut });
     // Until the API has switched, the operator's bytes wait: it would take them for another request.
     const switched = switchedBy(socket);
-    joinSocket(stream, socket, async (data) => {
-      if (await switched) await writtenTo(socket, data);
+    joinSocket(stream, socket, {
+      cut,
+      data: async (data) => {
+        if (await switched) await writtenTo(socket, data);
+      },
     });
     void switched.then((isOpen) => (isOpen && rest.length > 0 ? socket.write(rest) : undefined));
   }

@@ -13,6 +13,8 @@ export interface StreamReceiver {
   readonly ended: () => void;
   /** Nothing comes any more, and nothing is taken. `isWhole`: both sides had ended. */
   readonly closed: (isWhole: boolean) => void;
+  /** It is closed without being whole. Called at once, while `data` may still wait; `closed` follows when that is done. */
+  readonly cut?: () => void;
 }
 
 export class TunnelStream {
@@ -113,6 +115,7 @@ export class TunnelStream {
     this.#wake();
     this.#over(this);
     const isWhole = this.#hasEnded && this.#otherEnded;
+    if (!isWhole) this.#receiver?.cut?.();
     this.#deliver(() => this.#receiver?.closed(isWhole));
   }
 

@@ -1,6 +1,7 @@
 // Performs: a tunnel between an operator and a node, over a way that loses, delays and repeats packets: its streams arrive
 // whole and in order, or the tunnel ends.
 
+import { formatDuration } from "../../api/resource/duration.ts";
 import { Alarm } from "../../lib/alarm.ts";
 import { earliest, type Clock, type Monotonic } from "../../lib/clock.ts";
 import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../../lib/token-bucket.ts";
@@ -21,6 +22,8 @@ const MAX_STREAMS = 16;
 const LOST_MS = 90_000;
 /** An operator shows that often that it is there. */
 const PING_MS = 20_000;
+/** For so long it repeats why it ends, until the other side has confirmed that. */
+const LAST_WORD_MS = 15_000;
 /** Below what a node takes of its broker. */
 const RATE: TokenBucketPolicy = { burst: 300, perSecond: 120 };
 
@@ -62,6 +65,8 @@ export class Tunnel {
   #rate: TokenBucket | undefined;
   #nextStream = 1;
   #isOver = false;
+  /** The last word is under way. */
+  #ending: { readonly reason: string; readonly by: Monotonic } | undefined;
   #received = 0;
   #sent = 0;
 
@@ -110,12 +115,12 @@ export class Tunnel {
     this.#pump();
   }
 
-  /** Tells the other side, as far as the way carries it, and ends. */
+  /** Tells the other side once, as far as the way carries it, and ends. */
   close(reason: string): void {
     if (this.#isOver) return;
-    this.#reliable.send(writeFrame({ type: "close", reason }));
+    this.#closeStreams(reason);
     this.#pump();
-    this.#end(reason);
+    this.#end(this.#ending?.reason ?? reason);
   }
 
   #take(frame: TunnelFrame): void {
@@ -123,7 +128,9 @@ export class Tunnel {
       case "ping":
         return;
       case "close":
-        return this.#end(frame.reason);
+        this.#reliable.confirm();
+        this.#pump();
+        return this.#end(this.#ending?.reason ?? frame.reason);
       case "open":
         return this.#opened(frame.stream);
       case "data":
@@ -139,6 +146,7 @@ export class Tunnel {
 
   #opened(id: number): void {
     const { onStream } = this.#options;
+    if (this.#ending !== undefined) return;
     if (onStream === undefined || this.#streams.has(id) || this.#streams.size >= MAX_STREAMS)
       return this.#frame({ type: "reset", stream: id });
     onStream(this.#newStream(id));
@@ -157,7 +165,7 @@ export class Tunnel {
   }
 
   #frame(frame: TunnelFrame): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#ending !== undefined) return;
     if (frame.type === "data") {
       this.#sent += frame.data.length;
       this.#usedAt = this.#options.clock.monotonic();
@@ -169,13 +177,14 @@ export class Tunnel {
   /** Sends what may be sent now, and sets the alarm for what comes later. */
   #pump(): void {
     if (this.#isOver) return;
-    const { clock, side, cipher, send, idleMs = Infinity, totalMs = Infinity } = this.#options;
+    const { clock, side, cipher, send } = this.#options;
     const now = clock.monotonic();
     if (now - this.#heardAt >= LOST_MS)
-      return this.#end(`the other side was not heard for ${LOST_MS / 1000} s`);
-    if (now - this.#usedAt >= idleMs) return this.close(`nothing was sent for ${idleMs / 1000} s`);
-    if (now - this.#began >= totalMs)
-      return this.close(`a session lasts at most ${totalMs / 1000} s`);
+      return this.#end(
+        this.#ending?.reason ?? `the other side was not heard for ${LOST_MS / 1000} s`,
+      );
+    const limit = this.#limitReached(now);
+    if (limit !== undefined) this.#closeStreams(limit);
     if (side === "operator" && now >= this.#pingAt) {
       this.#pingAt = now + PING_MS;
       this.#reliable.send(writeFrame({ type: "ping" }));
@@ -190,10 +199,39 @@ export class Tunnel {
       this.#rate = rate;
       send(cipher.seal(writePacket(packet)));
     }
-    const limits = [this.#heardAt + LOST_MS, this.#usedAt + idleMs, this.#began + totalMs];
-    const ping = side === "operator" ? this.#pingAt : undefined;
+    const ending = this.#ending;
+    if (ending !== undefined && (this.#reliable.backlog === 0 || now >= ending.by))
+      return this.#end(ending.reason);
     const again = isHeldBack ? now + 1_000 / RATE.perSecond : this.#reliable.nextAt();
-    this.#alarm.set(earliest([...limits, ping, again]));
+    this.#alarm.set(earliest([...this.#limits(), again]));
+  }
+
+  /** Why it ends by itself now. */
+  #limitReached(now: Monotonic): string | undefined {
+    if (this.#ending !== undefined) return undefined;
+    const { idleMs = Infinity, totalMs = Infinity } = this.#options;
+    if (now - this.#usedAt >= idleMs) return `nothing was sent for ${formatDuration(idleMs)}`;
+    return now - this.#began >= totalMs
+      ? `a session lasts at most ${formatDuration(totalMs)}`
+      : undefined;
+  }
+
+  /** When it has to be looked after at the latest. */
+  #limits(): readonly (Monotonic | undefined)[] {
+    const { side, idleMs = Infinity, totalMs = Infinity } = this.#options;
+    const ping = side === "operator" ? this.#pingAt : undefined;
+    const lost = this.#heardAt + LOST_MS;
+    if (this.#ending !== undefined) return [lost, ping, this.#ending.by];
+    return [lost, ping, this.#usedAt + idleMs, this.#began + totalMs];
+  }
+
+  /** Nothing but the reason is sent any more. */
+  #closeStreams(reason: string): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = { reason, by: this.#options.clock.monotonic() + LAST_WORD_MS };
+    for (const stream of this.#streams.values()) stream.close();
+    this.#reliable.forgetWaiting();
+    this.#reliable.send(writeFrame({ type: "close", reason }));
   }
 
   #wake(): void {

@@ -105,7 +105,18 @@ export class Reliable {
   resumed(): void {
     this.#silent = 0;
     this.again();
+    this.confirm();
+  }
+
+  /** The next packet confirms, without waiting for others. */
+  confirm(): void {
     this.#unconfirmed = Math.max(this.#unconfirmed, CONFIRM_AFTER);
+  }
+
+  /** What was never under way is not sent. */
+  forgetWaiting(): void {
+    // The first ones may have arrived: their numbers are taken.
+    this.#waiting.length = Math.min(this.#waiting.length, this.#highest - this.#next);
   }
 
   #packet(message?: ReliablePacket["message"]): ReliablePacket {

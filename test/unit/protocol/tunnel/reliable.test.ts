@@ -85,6 +85,28 @@ describe("messages over a way that loses packets", () => {
     expect(side.next(2)?.message?.number).toBe(0);
   });
 
+  test("that wait are forgotten, but for those that may have arrived", () => {
+    const [side, other] = [new Reliable(), new Reliable()];
+    for (let index = 0; index < 40; index += 1) side.send(bytes(String(index)));
+    const first: ReliablePacket[] = [];
+    for (let packet = side.next(0); packet !== undefined; packet = side.next(0)) first.push(packet);
+    for (const packet of first) other.receive(packet, 0);
+    side.resumed();
+    side.forgetWaiting();
+    side.send(bytes("last"));
+    const arrived: string[] = [];
+    for (let now = 1; side.backlog > 0 && now < 100; now += 1) {
+      for (let packet = side.next(now); packet !== undefined; packet = side.next(now)) {
+        const body = other.receive(packet, now);
+        if (body !== undefined) arrived.push(text(body));
+      }
+      other.confirm();
+      for (let packet = other.next(now); packet !== undefined; packet = other.next(now))
+        side.receive(packet, now);
+    }
+    expect(arrived).toEqual(["last"]);
+  });
+
   test("that are not confirmed are sent more and more rarely", () => {
     const side = new Reliable();
     side.send(bytes("a"));

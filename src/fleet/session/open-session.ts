@@ -116,8 +116,11 @@ async function beginAgain(
     try {
       return { fleet, ...(await begin(parts, { fleet, flags, target })) };
     } catch (error) {
+      // What waited for a lost connection may fail just before that is over; then it is ended here, lost or not.
+      await parts.terminal.clock.sleep(0);
+      const isOver = !isLost || attempt === ATTEMPTS;
       await fleet[Symbol.asyncDispose]();
-      if (!isLost || attempt === ATTEMPTS) throw error;
+      if (isOver) throw error;
     }
   }
 }

@@ -90,7 +90,7 @@ export const VERBS = {
       seconds: fieldOf(atLeast(0))({ about: "Longest duration of the lease, in seconds." }),
       bytes: fieldOf(atLeast(0))({ about: "Most bytes of the lease." }),
     }),
-    ...reads({ open: false, quick: false, fleet: true }),
+    ...reads({ open: false, quick: false }),
   }),
   restart: verb({
     about: "stop the containers of a pod gracefully and start them again",
@@ -161,7 +161,7 @@ function verb<A>(row: Verb<A>): Verb<A> {
 }
 
 function reads(
-  row: Pick<Verb<unknown>, "open" | "quick"> & Partial<Pick<Verb<unknown>, "fleet">>,
+  row: Pick<Verb<unknown>, "open" | "quick">,
 ): Omit<Verb<unknown>, "about" | "arguments"> {
   return { fleet: false, ...row, changes: false };
 }

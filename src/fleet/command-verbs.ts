@@ -13,12 +13,8 @@ import { keyFlag, timeoutFlag, wholeNumber } from "./flags.ts";
 
 /** A pod may take its grace period, and its images may have to be pulled. */
 const CHANGE_TIMEOUT = "5m";
-const READ_TIMEOUT = "30s";
 /** As in kubectl. */
-const SHORT = new Map([
-  ["container", "-c, "],
-  ["follow", "-f, "],
-]);
+const SHORT = new Map([["container", "-c, "]]);
 
 export function commandVerbs(parts: FleetParts): readonly Verb[] {
   return verbsWhere((one) => one.fleet).map((verb) => verbOf(parts, verb));
@@ -26,16 +22,15 @@ export function commandVerbs(parts: FleetParts): readonly Verb[] {
 
 /** `agent fleet <verb> <node> <pod>`, with a flag for each further argument. */
 function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
-  const { about, arguments: type, changes } = VERBS[verb];
+  const { about, arguments: type } = VERBS[verb];
   const { namespace: _, pod: podField, ...others } = type.level ?? {};
-  const timeout = changes ? CHANGE_TIMEOUT : READ_TIMEOUT;
   return {
     usage: `${verb} <node> ${podField?.required === true ? "<pod>" : "[pod]"}`,
     description: about,
     flags: {
       ...namespaceFlag("namespace of the pod"),
       ...keyFlag("private key in PEM that signs the command"),
-      ...timeoutFlag(timeout, "how long to wait for the answer"),
+      ...timeoutFlag(CHANGE_TIMEOUT, "how long to wait for the answer"),
       ...Object.fromEntries(Object.entries(others).map(([name, field]) => flagOf(name, field))),
     },
     run: async ({ args: [node = "", pod], flags: read }) => {
@@ -47,10 +42,6 @@ function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
         ...(pod === undefined ? {} : { namespace: named(flags.namespace), pod: named(pod) }),
         ...Object.fromEntries(written),
       };
-      if (args["follow"] === true && args["tail"] !== undefined)
-        throw new UsageError("--tail and --follow exclude each other: give one of them");
-      // It is a level of the log's topic.
-      if (typeof args["container"] === "string") named(args["container"]);
       const judged = readValue<unknown>(type, args);
       if (!judged.ok)
         throw new UsageError(`${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);

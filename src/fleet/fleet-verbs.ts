@@ -10,6 +10,7 @@ import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
 import type { FleetParts } from "./open-broker.ts";
 import { importVerb } from "./import/verbs.ts";
+import { logsVerb } from "./session/logs-verb.ts";
 import { sessionVerbs } from "./session/verbs.ts";
 import { rolloutVerb } from "./rollout/verbs.ts";
 import { uiVerb } from "./ui/verbs.ts";
@@ -53,6 +54,7 @@ export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
       getVerb(parts),
       statusVerb(parts),
       exporterVerb(parts),
+      logsVerb(parts),
       ...commandVerbs(parts),
       ...sessionVerbs(parts),
       forgetVerb(parts),

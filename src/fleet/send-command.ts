@@ -1,4 +1,4 @@
-// Performs: `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
+// Performs: `agent fleet restart|hold|release`, and `logs` without a session: asks one node to do something, and shows what it answers.
 
 import type { CommandVerb } from "../command/verbs.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
@@ -186,8 +186,14 @@ function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answe
 }
 
 /** Throws CliError when the node has refused or failed. */
-export function refuseFailed(node: string, { phase, code, error }: Answer): void {
-  if (phase === "done" || (phase === "duplicate" && code < 300)) return;
+export function refuseFailed(node: string, answer: Answer): void {
+  const failed = failureOf(node, answer);
+  if (failed !== undefined) throw new CliError(failed);
+}
+
+/** What the node has refused, or why it failed; undefined = neither. */
+export function failureOf(node: string, { phase, code, error }: Answer): string | undefined {
+  if (phase === "done" || (phase === "duplicate" && code < 300)) return undefined;
   const reason = error === "" ? "" : `: ${error}`;
-  throw new CliError(printable(`${node} answered ${phase} ${code}${reason}`));
+  return printable(`${node} answered ${phase} ${code}${reason}`);
 }

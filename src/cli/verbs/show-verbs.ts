@@ -1,16 +1,8 @@
 // Performs: the table of the verbs that show objects.
 
 import type { Verb } from "../define-verb.ts";
-import {
-  ALL_NAMESPACES,
-  FIELD_SELECTOR,
-  SELECTOR,
-  namespaceFlag,
-  outputFlag,
-  countOf,
-  durationOf,
-  tailOf,
-} from "../flags.ts";
+import { ALL_NAMESPACES, FIELD_SELECTOR, SELECTOR, namespaceFlag, outputFlag } from "../flags.ts";
+import { LOG_FLAGS } from "../logs/log-flags.ts";
 import { OUTPUT_HELP, OUTPUT_WORDS } from "../get/output-format.ts";
 
 export const SHOW_VERBS: readonly Verb[] = [
@@ -59,27 +51,8 @@ export const SHOW_VERBS: readonly Verb[] = [
     completes: ["pods", "containers"],
     description: "print what the containers of a pod wrote",
     flags: {
-      ...namespaceFlag(),
-      "-c, --container <name>": {
-        description: "of this container; default: the pod's first, or its default one",
-        completes: "containers",
-      },
-      "--all-containers": "of all containers of the pod",
-      "-f, --follow": "also what is written from now on, over rotations and restarts, until Ctrl-C",
-      "-p, --previous": "of the instance before the newest",
-      "--tail <lines>": { description: "only the last lines; -1 is all", parse: tailOf },
-      "--limit-bytes <bytes>": { description: "at most so many bytes", parse: countOf },
-      "--since <duration>": { description: "only what is newer, such as 90s", parse: durationOf },
-      "--since-time <time>": "only what is newer, such as 2026-11-21T08:00:00Z",
-      "--timestamps": "with the time of each line",
-      "--prefix": "with pod and container before each line",
+      ...LOG_FLAGS,
       "-l, --selector <selector>": "of all pods with these labels",
-      "--max-log-requests <count>": {
-        description: "most containers that are followed at once",
-        default: 5,
-        parse: countOf,
-      },
-      "--ignore-errors": "go on with the next container when one has no log",
     },
     run: async (call) => (await import("../logs/logs.ts")).logs(call),
   },

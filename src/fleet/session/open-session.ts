@@ -19,9 +19,9 @@ import { handshakeMessage, TUNNEL_ANSWER, tunnelName } from "../../protocol/tunn
 import { readAnswer, type Answer } from "../command-answer.ts";
 import { knownNode } from "../known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
-import { judgeNodeKeys, keyProblem } from "../seal/judge-node-keys.ts";
+import { judgeNodeKeys, keyProblem, type NodeKeyState } from "../seal/judge-node-keys.ts";
 import { readKnownKeys } from "../seal/known-keys.ts";
-import { refuseFailed, writeCommand } from "../send-command.ts";
+import { failureOf, writeCommand } from "../send-command.ts";
 import { readSigner } from "../trust/signing-keys.ts";
 import { SessionWay } from "./session-way.ts";
 
@@ -38,6 +38,9 @@ export interface SessionTarget {
 }
 
 const ANSWER_MS = 30_000;
+
+/** The node begins no sessions, whatever the pod: its log may still be read in another way. */
+export class NoSession extends CliError {}
 
 /** Runs `use` with a client of the node's API, which reaches this pod only. Throws CliError when there is no session. */
 export async function withSession<T>(
@@ -59,14 +62,21 @@ export async function withSession<T>(
   });
   tunnel = new Tunnel({ clock, cipher, side: "operator", send: (packet) => way.send(packet) });
   const open = tunnel;
+  let isCutOff = false;
   void open.ended.then(({ reason }) => {
-    if (reason !== DONE) terminal.err(`the session has ended: ${printable(reason)}\n`);
+    if (reason === DONE) return;
+    isCutOff = true;
+    terminal.err(`the session has ended: ${printable(reason)}\n`);
   });
   // The node need not wait for an operator who has pressed Ctrl-C.
   terminal.interrupted().addEventListener("abort", () => open.close(DONE), { once: true });
   using door = await openDoor(open);
   try {
     return await use(new LocalClient({ socket: door.socket, clock, timeoutMs: ANSWER_MS }));
+  } catch (error) {
+    // The socket that it names is one of this process.
+    if (isCutOff) throw new CliError("the command was cut off with its session; repeat it", error);
+    throw error;
   } finally {
     open.close(DONE);
   }
@@ -153,8 +163,7 @@ async function begin(
   const sending = { fleet, parts, signers, timeout: ANSWER_MS };
   const { id, message } = writeCommand(sending, { node, verb: "exec", args });
   const judged = judgeNodeKeys(knownNode(fleet, node), readKnownKeys(flags.keys), verifyEd25519);
-  const problem = keyProblem(node, judged);
-  if (problem !== undefined || !("keys" in judged)) throw new CliError(printable(problem ?? ""));
+  if (judged.type !== "Known" && judged.type !== "Rotated") throw unusableKey(node, judged);
   let answer: Answer | undefined;
   using _ = session.listen(({ topic, payload: bytes }) => {
     const read = topic === response ? readAnswer(bytes) : undefined;
@@ -183,6 +192,20 @@ function openedOf(node: string, answer: Answer | undefined) {
     throw new CliError(`${node} did not answer within ${ANSWER_MS / 1_000} s`);
   const opened = answer.phase === "running" ? readLeniently(TUNNEL_ANSWER, answer.data) : undefined;
   if (opened !== undefined) return opened;
-  refuseFailed(node, answer);
-  throw new CliError(`${node} has ended the session at once`);
+  const failed = failureOf(node, answer) ?? `${node} has ended the session at once`;
+  throw beginsNone(answer) ? new NoSession(failed) : new CliError(failed);
+}
+
+function unusableKey(node: string, judged: NodeKeyState): CliError {
+  const problem = printable(keyProblem(node, judged) ?? "");
+  // With another key than the accepted one somebody else may be there: nothing is asked of it.
+  const isUnknown = judged.type === "New" || judged.type === "None";
+  return isUnknown ? new NoSession(problem) : new CliError(problem);
+}
+
+/** The node does not allow sessions, has no keys that sign commands, or its agent knows no sessions. */
+function beginsNone({ phase, code, error }: Answer): boolean {
+  if (code === 501) return true;
+  if (phase !== "failed") return false;
+  return code === 401 || code === 403 || (code === 400 && error.startsWith("verb: "));
 }

@@ -1,7 +1,10 @@
 // How a session ends by itself, over a line of its own and in front of an API on a real socket, on virtual time.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Socket } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { TunnelCipher, tunnelKey } from "../../../src/host/tunnel/tunnel-cipher.ts";
@@ -44,8 +47,10 @@ interface OpenStream extends Operator {
 
 /** Both sides of a line that takes a while. */
 class Stage implements Disposable {
-  readonly clock: VirtualClock;
+  readonly clock = new VirtualClock();
   readonly node: SessionNode;
+  /** Connections to the API of the node that are open. */
+  readonly open = new Set<Socket>();
   /** What the API of the node does with each request. */
   api: Api = "Echoes";
   /** Bytes that an API has taken that answers nothing. */
@@ -56,28 +61,35 @@ class Stage implements Disposable {
   #count = 0;
   readonly #operators = new Map<string, Tunnel>();
 
-  private constructor(clock: VirtualClock, node: (stage: Stage) => SessionNode) {
-    this.clock = clock;
-    this.node = node(this);
+  readonly #directory = mkdtempSync(join(tmpdir(), "agent-node-"));
+  readonly #api = join(this.#directory, "api.sock");
+  readonly #server = createServer({ allowHalfOpen: true }, (socket) => {
+    this.open.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => this.open.delete(socket));
+    this.#serve(socket);
+  });
+
+  private constructor() {
+    this.node = new SessionNode({
+      clock: this.clock,
+      api: this.#api,
+      publish: (topic, packet) => this.#toOperator(topic, packet),
+    });
   }
 
   static async start(): Promise<Stage> {
-    const clock = new VirtualClock();
-    const stage = new Stage(
-      clock,
-      (one) =>
-        new SessionNode({
-          clock,
-          publish: (topic, packet) => one.#toOperator(topic, packet),
-          serve: (socket) => one.#serve(socket),
-        }),
-    );
-    await stage.node.listening;
+    const stage = new Stage();
+    const listening = Promise.withResolvers<void>();
+    stage.#server.listen(stage.#api, listening.resolve);
+    await listening.promise;
     return stage;
   }
 
   [Symbol.dispose](): void {
-    this.node[Symbol.dispose]();
+    for (const socket of this.open) socket.destroy();
+    this.#server.close();
+    rmSync(this.#directory, { recursive: true });
   }
 
   /** Resolves to undefined when the node has refused it. */
@@ -138,7 +150,7 @@ class Stage implements Disposable {
       closed: () => (seen.isClosed = true),
     });
     void stream.write(new TextEncoder().encode(request));
-    await this.until("the API is asked", () => this.node.open.size > 0);
+    await this.until("the API is asked", () => this.open.size > 0);
     return { ...operator, stream, seen };
   }
 
@@ -157,8 +169,8 @@ class Stage implements Disposable {
   /** The node has closed all its connections to the API. */
   isNothingOpen(): boolean {
     // Fails where the node has closed its side, also if this side reads nothing.
-    for (const socket of this.node.open) socket.write("x");
-    return this.node.open.size === 0;
+    for (const socket of this.open) socket.write("x");
+    return this.open.size === 0;
   }
 
   /** Nothing is left on the node of its sessions, and no timer on either side. */
@@ -225,7 +237,7 @@ describe("a session in which nothing is sent", () => {
     const { ends, seen } = await stage.beginStream(EXEC);
     await stage.until("the API answers", () => seen.bytes > 0);
     await stage.clock.advance(IDLE_MS - MINUTE);
-    expect({ ends, open: stage.node.open.size }).toEqual({ ends: {}, open: 1 });
+    expect({ ends, open: stage.open.size }).toEqual({ ends: {}, open: 1 });
     // The node waits for no more than the operator's confirmation.
     await stage.clock.advance(MINUTE + 1_000);
     expect(ends).toMatchObject({ node: { code: 200, data: { reason: IDLE } }, operator: IDLE });
@@ -291,10 +303,10 @@ describe("a session in which something is sent", () => {
       await stage.clock.advance(14 * MINUTE);
       const before = seen.bytes + stage.taken;
       if (side === "operator") void stream.write(PART.subarray(0, 1));
-      else for (const socket of stage.node.open) socket.write("x");
+      else for (const socket of stage.open) socket.write("x");
       await stage.until("it arrives", () => seen.bytes + stage.taken > before);
     }
-    expect({ ends, open: stage.node.open.size }).toEqual({ ends: {}, open: 1 });
+    expect({ ends, open: stage.open.size }).toEqual({ ends: {}, open: 1 });
   });
 
   test("ends after its longest time all the same", async () => {
@@ -304,7 +316,7 @@ describe("a session in which something is sent", () => {
       await stage.clock.advance(10 * MINUTE);
       void stream.write(PART.subarray(0, 1));
     }
-    expect({ ends, open: stage.node.open.size }).toEqual({ ends: {}, open: 1 });
+    expect({ ends, open: stage.open.size }).toEqual({ ends: {}, open: 1 });
     await stage.clock.advance(11 * MINUTE);
     expect(ends).toMatchObject({ node: { code: 200, data: { reason: TOTAL } }, operator: TOTAL });
     expect(seen.isClosed).toBe(true);

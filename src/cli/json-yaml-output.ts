@@ -20,8 +20,13 @@ export async function printObject(
   object: object,
   format: "json" | "yaml",
 ): Promise<void> {
-  const text = format === "json" ? `${JSON.stringify(object, null, 2)}\n` : await yamlOf(object);
+  const text = await objectText(object, format);
   terminal.out(terminal.isTerminal ? printableText(text) : text);
+}
+
+/** One whole object as it is printed or written to a file. */
+export async function objectText(object: object, format: "json" | "yaml"): Promise<string> {
+  return format === "json" ? `${JSON.stringify(object, null, 2)}\n` : yamlOf(object);
 }
 
 /** Prints one of several objects, as a document of its own. */

@@ -1,24 +1,29 @@
 // Performs: `agent fleet import compose` and `quadlet`: writes the manifests of what runs elsewhere, and says what of it has no
 // counterpart.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
-import { printDocument } from "../../cli/json-yaml-output.ts";
+import { objectText, printDocument } from "../../cli/json-yaml-output.ts";
 import type { Terminal } from "../../cli/process-io.ts";
 import { readNamedInput } from "../../cli/read-file.ts";
 import { errorLine, printable } from "../../cli/terminal-text.ts";
-import { judgeText } from "../../cli/validate/judge-manifests.ts";
+import { judgeText, judgeTogether, type NamedText } from "../../cli/validate/judge-manifests.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { memberOf, type JsonObject } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 import { importCompose } from "./compose-file.ts";
 import type { ComposeFiles } from "./compose-mounts.ts";
 import { objectsOf, type WrittenObjects } from "./pods.ts";
 import { importQuadlet } from "./quadlet.ts";
-import { envLines, type Variables } from "./words.ts";
+import { envLines, plain, type Variables } from "./words.ts";
 
 export interface ImportFlags {
   readonly output?: "json" | "yaml";
+  /** A file for each object is written there; absent = all go to standard output. */
+  readonly outputDir?: string;
 }
 
 /** Content that is taken into a ConfigMap or Secret. */
@@ -67,28 +72,67 @@ export async function importQuadletDirectory(
   return write(terminal, objectsOf(imported), flags);
 }
 
+/** Writes the objects, says what has no counterpart, and judges what was written as the nodes will. */
 async function write(
   terminal: Terminal,
   { objects, remarks }: WrittenObjects,
-  { output = "yaml" }: ImportFlags,
+  { output = "yaml", outputDir }: ImportFlags,
 ): Promise<0 | 1> {
-  const said = [
-    ...new Set(
-      remarks.map(
-        ({ place, message, isError }) =>
-          `${isError === true ? "error" : "warning"}: ${place}: ${message}`,
-      ),
-    ),
-  ];
-  for (const line of said) terminal.err(`${printable(line)}\n`);
-  for (const object of objects) await printDocument(terminal, object, output);
-  // What a node would refuse is found here, not there.
-  const text = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  const judged = judgeText({ file: "the result", text }, sha256);
-  for (const error of judged.errors)
-    terminal.err(`${printable(`error: ${errorLine({ ...error, file: "the result" }, "")}`)}\n`);
+  const lines = remarks.map(
+    ({ place, message, isError }) =>
+      `${isError === true ? "error" : "warning"}: ${place}: ${message}`,
+  );
+  for (const line of new Set(lines)) terminal.err(`${printable(line)}\n`);
   if (objects.length === 0) throw new CliError("nothing was imported");
-  return judged.errors.length > 0 || remarks.some(({ isError }) => isError === true) ? 1 : 0;
+  const texts = await Promise.all(objects.map((object) => objectText(object, output)));
+  const files =
+    outputDir === undefined
+      ? [printedAs(texts, output)]
+      : objects.map((object, index) => ({
+          file: join(outputDir, `${fileNameOf(object)}.${output}`),
+          text: texts[index] ?? "",
+        }));
+  if (outputDir === undefined)
+    for (const object of objects) await printDocument(terminal, object, output);
+  else {
+    writeFiles(outputDir, files);
+    for (const { file } of files) terminal.out(`${printable(file)}\n`);
+  }
+  const judged = judgeTogether(files.map((one) => judgeText(one, sha256)));
+  const { errors, warnings, notes } = judged;
+  for (const error of errors) terminal.err(findingLine(error, "error: "));
+  for (const found of [...warnings, ...notes]) terminal.err(findingLine(found, "warning: "));
+  return errors.length > 0 || remarks.some(({ isError }) => isError === true) ? 1 : 0;
+}
+
+/** As standard output has it, so that a finding names its line there; between documents of JSON the reader needs a mark. */
+function printedAs(texts: readonly string[], output: "json" | "yaml"): NamedText {
+  const text = output === "yaml" ? texts.map((one) => `---\n${one}`).join("") : texts.join("---\n");
+  return { file: "the result", text };
+}
+
+function findingLine({ ref, ...finding }: Rejection, label: string): string {
+  return `${printable(`${label}${errorLine({ file: ref, ...finding }, "")}`)}\n`;
+}
+
+/** `pod-web`. */
+function fileNameOf(object: JsonObject): string {
+  const [kind, name] = [object["kind"], memberOf(object["metadata"], "name")].map(plain);
+  return `${kind}-${name}`.toLowerCase();
+}
+
+/** Throws UsageError before anything is written when a file is there already: a person may have edited it. */
+function writeFiles(directory: string, files: readonly NamedText[]): void {
+  const there = files.find(({ file }) => existsSync(file));
+  if (there !== undefined)
+    throw new UsageError(`${there.file} is there already; name another directory, or remove it`);
+  try {
+    mkdirSync(directory, { recursive: true });
+    // Secrets and variables are plain text.
+    for (const { file, text } of files) writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+  } catch (thrown) {
+    throw new CliError(`cannot write to ${directory}: ${messageOf(thrown)}`);
+  }
 }
 
 function dotEnv(directory: string): Variables {

@@ -11,6 +11,7 @@ import {
   type Service,
   type ServiceMount,
 } from "./service.ts";
+import { dependenciesOf, placeServices, type PlacedService } from "./place-services.ts";
 
 export interface WrittenObjects {
   readonly objects: readonly JsonObject[];
@@ -20,19 +21,42 @@ export interface WrittenObjects {
 const DEFAULT_CLAIM = "1Gi";
 
 export function objectsOf({ services, files, remarks }: Imported): WrittenObjects {
-  const pods = Map.groupBy(services, ({ pod, name }) => pod ?? name);
+  const { placed, remarks: unplaced } = placeServices(services);
+  const pods = Map.groupBy(placed, ({ pod }) => pod);
+  const podOfService = new Map(placed.map(({ name, pod }) => [name, pod]));
   const claims = services
     .flatMap(({ mounts }) => mounts)
     .flatMap((mount) => (mount.type === "claim" ? [mount.claim] : []));
-  const written = [...pods].map(([name, members]) => podOf(name, members));
+  const written = [...pods].map(([name, members]) => podOf(name, members, podOfService));
+  const onceEach = mergeFiles(files);
   return {
     objects: [
-      ...files.map(fileObject),
+      ...onceEach.files.map(fileObject),
       ...[...new Set(claims)].map(claimOf),
       ...written.map(({ pod }) => pod),
     ],
-    remarks: [...remarks, ...written.flatMap((one) => one.remarks)],
+    remarks: [
+      ...remarks,
+      ...unplaced,
+      ...onceEach.remarks,
+      ...written.flatMap((one) => one.remarks),
+    ],
   };
+}
+
+/** Several services may use one file; two contents of one name cannot both be written. */
+function mergeFiles(files: readonly ImportedFile[]): {
+  readonly files: readonly ImportedFile[];
+  readonly remarks: readonly Remark[];
+} {
+  const byName = Map.groupBy(files, ({ name, isSecret }) => `${isSecret} ${name}`);
+  const remarks = [...byName.values()].flatMap(([first, ...others]): readonly Remark[] => {
+    const differs = others.some((one) => JSON.stringify(one.data) !== JSON.stringify(first?.data));
+    if (!differs || first === undefined) return [];
+    const message = "two contents would have this name, and the first is written: rename one";
+    return [{ place: first.name, message, isError: true }];
+  });
+  return { files: [...byName.values()].flatMap(([first]) => first ?? []), remarks };
 }
 
 function fileObject({ name, isSecret, data }: ImportedFile): JsonObject {
@@ -50,13 +74,14 @@ function claimOf(name: string): JsonObject {
 
 function podOf(
   name: string,
-  members: readonly Service[],
+  members: readonly PlacedService[],
+  podOfService: ReadonlyMap<string, string>,
 ): { readonly pod: JsonObject; readonly remarks: readonly Remark[] } {
   const [first] = members;
   const volumes = new Volumes();
   const containers = members.map((service) => containerOf(service, volumes));
   const security = podSecurityOf(members);
-  const annotation = dependenciesOf(members);
+  const { annotation, remarks } = dependenciesOf(members, podOfService);
   const grace = Math.max(...members.map(({ graceSeconds = GRACE_SECONDS }) => graceSeconds));
   const pod = {
     apiVersion: "v1",
@@ -77,9 +102,9 @@ function podOf(
       ...(volumes.all.length === 0 ? {} : { volumes: volumes.all }),
     },
   };
-  if (new Set(members.map(({ restart }) => restart)).size < 2) return { pod, remarks: [] };
+  if (new Set(members.map(({ restart }) => restart)).size < 2) return { pod, remarks };
   const message = `its containers share a pod and one restart policy, that of ${first?.name ?? ""}`;
-  return { pod, remarks: [{ place: name, message }] };
+  return { pod, remarks: [...remarks, { place: name, message }] };
 }
 
 /** Docker's. */
@@ -92,15 +117,6 @@ function podSecurityOf(members: readonly Service[]): JsonObject {
     ...(sysctls.length === 0 ? {} : { sysctls: sysctls.map(([name, value]) => ({ name, value })) }),
     ...(groups.length === 0 ? {} : { supplementalGroups: [...new Set(groups)] }),
   };
-}
-
-/** Other pods: containers of one pod start together. */
-function dependenciesOf(members: readonly Service[]): string {
-  const after = new Map(members.flatMap(({ dependsOn }) => Object.entries(dependsOn)));
-  return [...after]
-    .filter(([other]) => !members.some((one) => one.name === other))
-    .map(([other, stage]) => `${other}:${stage}`)
-    .join(",");
 }
 
 function namesOf(members: readonly Service[]): JsonObject {

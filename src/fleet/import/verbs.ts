@@ -1,8 +1,17 @@
 // Performs: the verbs of `agent fleet import`; each loads its work when it runs.
 
-import { outputFlag } from "../../cli/flags.ts";
+import { outputFlag, type Flags } from "../../cli/flags.ts";
 import type { Verb } from "../../cli/define-verb.ts";
 import type { FleetParts } from "../open-broker.ts";
+
+const FLAGS: Flags = {
+  ...outputFlag("json", "yaml"),
+  "--output-dir <directory>": {
+    description:
+      "write a file for each object there, and print their names (default: all objects to standard output)",
+    completes: "files",
+  },
+};
 
 export function importVerb({ terminal }: FleetParts): Verb {
   return {
@@ -13,14 +22,14 @@ export function importVerb({ terminal }: FleetParts): Verb {
         usage: "compose <file>",
         description:
           "a compose file, - for standard input; prints a warning for each field without a counterpart",
-        flags: outputFlag("json", "yaml"),
+        flags: FLAGS,
         run: async ({ args: [path = ""], flags }) =>
           (await import("./import.ts")).importComposeFile(terminal, path, flags()),
       },
       {
         usage: "quadlet <directory>",
         description: "a directory with units of Podman's Quadlet, such as web.container",
-        flags: outputFlag("json", "yaml"),
+        flags: FLAGS,
         run: async ({ args: [path = ""], flags }) =>
           (await import("./import.ts")).importQuadletDirectory(terminal, path, flags()),
       },

@@ -1,63 +1,8 @@
 // Compose files and Quadlets like those that people run, imported and judged as a node would.
 
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 
-import { parseAllDocuments } from "yaml";
-
-import { importComposeFile, importQuadletDirectory } from "../../../src/fleet/import/import.ts";
-import { FakeTerminal } from "../cli/fake-terminal.ts";
-
-const FIXTURES = join(import.meta.dir, "../../fixtures/import");
-
-interface Imported {
-  readonly code: number;
-  /** `error: place` and `warning: place`. */
-  readonly told: readonly string[];
-  readonly objects: readonly Written[];
-}
-
-interface Written {
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly annotations?: object };
-  readonly spec?: { readonly containers?: readonly Record<string, unknown>[] } & Record<
-    string,
-    unknown
-  >;
-  readonly data?: object;
-  readonly stringData?: object;
-}
-
-async function imported(
-  name: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Imported> {
-  const terminal = new FakeTerminal();
-  Object.assign(terminal, { environment, isTerminal: false });
-  const path = join(FIXTURES, name);
-  const code = await (name.endsWith(".yaml")
-    ? importComposeFile(terminal, path, {})
-    : importQuadletDirectory(terminal, path, {}));
-  const told = terminal.stderr
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => line.split(": ").slice(0, 3).join(": "));
-  const objects = parseAllDocuments(terminal.stdout).map((one) => one.toJS() as Written);
-  return { code, told, objects };
-}
-
-function pod({ objects }: Imported, name: string): NonNullable<Written["spec"]> & Written {
-  const found = objects.find((one) => one.kind === "Pod" && one.metadata.name === name);
-  if (found?.spec === undefined) throw new Error(`there is no pod ${name}`);
-  return { ...found.spec, ...found };
-}
-
-function container(result: Imported, name: string, index = 0): Record<string, unknown> {
-  return pod(result, name).containers?.[index] ?? {};
-}
-
-const names = ({ objects }: Imported): readonly string[] =>
-  objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+import { container, imported, names, pod } from "./import-stage.ts";
 
 describe("a compose file", () => {
   test("of a file server has claims, dependencies, a probe and what the environment gives", async () => {

@@ -35,7 +35,8 @@ export function importCompose({ value, variables, files }: ComposeInput): Import
     return { services: [], files: [], remarks };
   }
   for (const key of Object.keys(file))
-    if (!TOP_IGNORED.includes(key) && !key.startsWith("x-")) tell(key, TOP[key] ?? UNKNOWN);
+    if (!TOP_IGNORED.includes(key) && !key.startsWith("x-"))
+      tell(key, TOP[key] ?? UNKNOWN, key === "include");
   const entries = Object.entries(services);
   if (entries.length > MAX_SERVICES)
     tell("services", `only the first ${MAX_SERVICES} are imported`, true);

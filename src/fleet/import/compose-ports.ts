@@ -1,13 +1,18 @@
 // Ports of a compose service, short and long.
 
 import { isJsonObject } from "../../lib/json.ts";
+import { tellOthers } from "./service-fields.ts";
 import type { ServicePort, Tell } from "./service.ts";
 import { plain } from "./words.ts";
 
 /** Of a range. */
 const MAX_RANGE = 64;
 const SHORT =
-  /^(?:(?:(\[[\da-f:.]+\]|[\d.]+):)?(\d+(?:-\d+)?)?:)?(\d+(?:-\d+)?)(?:\/(tcp|udp|sctp))?$/i;
+  /^(?:(?:(\[[\da-f:.]+\]|[\d.]*):)?(\d+(?:-\d+)?)?:)?(\d+(?:-\d+)?)(?:\/(tcp|udp|sctp))?$/i;
+
+const EVERY_ADDRESS = ["", "0.0.0.0", "[::]", "::"];
+/** Of the long form; those after the fourth mean nothing on one node. */
+const PORT_KEYS = ["target", "published", "protocol", "host_ip", "mode", "name", "app_protocol"];
 
 export function composePorts(ports: unknown, expose: unknown, tell: Tell): readonly ServicePort[] {
   const written: readonly unknown[] = Array.isArray(ports) ? ports : [];
@@ -16,7 +21,7 @@ export function composePorts(ports: unknown, expose: unknown, tell: Tell): reado
     ...written.flatMap((one) =>
       isJsonObject(one) ? longPort(one, tell) : shortPort(plain(one), tell),
     ),
-    ...exposed.flatMap((one) => shortPort(plain(one), () => undefined)),
+    ...exposed.flatMap((one) => exposedPort(plain(one), tell)),
   ];
   const keys = new Set<string>();
   return all.filter(({ container, protocol, host }) => {
@@ -35,6 +40,26 @@ export function composePorts(ports: unknown, expose: unknown, tell: Tell): reado
   });
 }
 
+/** Those that a container has: in the network of the node, as under Docker, none has another number there. */
+export function portsIn(
+  hostNetwork: boolean,
+  ports: readonly ServicePort[],
+  tell: Tell,
+): readonly ServicePort[] {
+  if (!hostNetwork) return ports;
+  const others = ports.filter(({ host, container }) => host !== undefined && host !== container);
+  if (others.length > 0)
+    tell("ports", "mean nothing in the network of the node, where the container has its own");
+  return ports.filter(({ host, container }) => host === container);
+}
+
+/** Other pods reach every port, so it only stands in the manifest. */
+function exposedPort(text: string, tell: Tell): readonly ServicePort[] {
+  if (SHORT.test(text)) return shortPort(text, () => undefined);
+  tell("expose", `${text} is no port`);
+  return [];
+}
+
 function shortPort(text: string, tell: Tell): readonly ServicePort[] {
   const [, ip, host, container = "", protocol = "tcp"] = SHORT.exec(text) ?? [];
   if (container === "") {
@@ -48,6 +73,7 @@ function shortPort(text: string, tell: Tell): readonly ServicePort[] {
 
 function longPort(port: Readonly<Record<string, unknown>>, tell: Tell): readonly ServicePort[] {
   const { target, published, protocol = "tcp", host_ip: ip } = port;
+  tellOthers(port, PORT_KEYS, { field: "ports", tell });
   const host = published === undefined || published === "" ? undefined : plain(published);
   if (target === undefined) {
     tell("ports", "an entry has no target", true);
@@ -83,7 +109,7 @@ function pairs(
   const upper = protocol.toUpperCase();
   const known = upper === "UDP" || upper === "SCTP" ? upper : "TCP";
   const address =
-    ip === undefined || ip === "0.0.0.0" || ip === "[::]" ? undefined : ip.replaceAll(/[[\]]/g, "");
+    ip === undefined || EVERY_ADDRESS.includes(ip) ? undefined : ip.replaceAll(/[[\]]/g, "");
   return inside.map((port, index) => {
     const published = outside[index];
     return {

@@ -1,10 +1,19 @@
 // One service of a compose file, field by field; a field without a counterpart is a remark.
 
 import { isJsonObject, withoutUndefined, type JsonObject } from "../../lib/json.ts";
-import { dependenciesOf, hostsOf, probeOf, resourcesOf } from "./compose-fields.ts";
+import { dependenciesOf, hostsOf, probeOf, resourcesOf, tellShapes } from "./compose-fields.ts";
 import { composeMounts, type ComposeFiles } from "./compose-mounts.ts";
-import { composePorts } from "./compose-ports.ts";
-import { capability, gracePeriod, numericId } from "./service-fields.ts";
+import { composePorts, portsIn } from "./compose-ports.ts";
+import {
+  capability,
+  deviceOf,
+  flagOf,
+  type FieldPlace,
+  gracePeriod,
+  numericId,
+  sharedMemory,
+  tellOthers,
+} from "./service-fields.ts";
 import {
   NO_SERVICE,
   objectNameOf,
@@ -17,23 +26,20 @@ import { envLines, shellWords, type Variables, plain } from "./words.ts";
 
 /** Fields of a service that are left out, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  networks: "pods of a node reach each other by name; networks separate nothing here",
   links: "pods of a node reach each other by name",
   external_links: "pods of a node reach each other by name",
   logging: "logs go to the node, which rotates them",
   deploy: "only resources and one replica have a counterpart",
   profiles:
     "the service is imported whatever the profile; take it out of the result if it is not meant",
-  extends: "is not followed: write the service out",
   scale: "one node runs each pod once",
   ulimits: "a pod has none; set them in the image",
-  shm_size: "mount an emptyDir with medium: Memory on /dev/shm",
   cgroup_parent: "the node places cgroups",
   ipc: "a pod has an IPC namespace of its own",
   userns_mode: "write hostUsers into the pod",
   mac_address: "a pod's address is the node's matter",
   platform: "the node pulls the image of its own platform",
-  stop_signal: "is that of the image",
+  stop_signal: "write lifecycle.stopSignal into the container",
   domainname: "write subdomain and hostname into the pod",
   dns_search: "write dnsConfig.searches into the pod",
   dns_opt: "write dnsConfig.options into the pod",
@@ -51,7 +57,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   credential_spec: "has no counterpart on Linux",
   init: "the pause container collects ended processes only with shareProcessNamespace",
   attach: "has no counterpart",
-  container_name: "the pod has the name of the service",
 };
 
 export class ServiceReader {
@@ -81,12 +86,18 @@ export class ServiceReader {
     this.#service = parts.service;
     this.#parts = parts;
     this.#tell = parts.tell;
-    if (this.#name !== name) this.#tell("name", `is ${this.#name} as a pod`);
+    if (this.#name !== name)
+      this.#tell(
+        "name",
+        `is ${this.#name} as a pod, and other pods find it by that name only: change ${name} where it is an address`,
+      );
   }
 
   /** undefined = it cannot be imported. */
   read(): Service | undefined {
     const image = this.#text("image");
+    if (this.#take("extends") !== undefined)
+      this.#tell("extends", "is not followed: write the service out", true);
     if (this.#take("build") !== undefined)
       this.#tell(
         "build",
@@ -99,6 +110,7 @@ export class ServiceReader {
       if (this.#service["build"] === undefined) this.#tell("image", "is missing", true);
       return undefined;
     }
+    tellShapes(this.#service, this.#tell);
     const mounts = composeMounts({
       name: this.#name,
       volumes: this.#take("volumes"),
@@ -110,6 +122,7 @@ export class ServiceReader {
       tell: this.#tell,
     });
     this.imported = mounts.imported;
+    const network = this.#network();
     const service: Service = {
       ...NO_SERVICE,
       name: this.#name,
@@ -117,8 +130,12 @@ export class ServiceReader {
       ...this.#pullPolicy(),
       ...withoutUndefined({ command: this.#words("entrypoint"), args: this.#words("command") }),
       environment: this.#environment(),
-      ports: composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
-      mounts: mounts.mounts,
+      ports: portsIn(
+        network.hostNetwork,
+        composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
+        this.#tell,
+      ),
+      mounts: [...mounts.mounts, ...sharedMemory(this.#take("shm_size"), this.#place("shm_size"))],
       ...probeOf(this.#take("healthcheck"), this.#tell),
       restart: this.#restart(),
       ...this.#maybe("workingDir", this.#text("working_dir")),
@@ -126,15 +143,15 @@ export class ServiceReader {
       groups: this.#list("group_add").flatMap(
         (one) => numericId("group_add", one, this.#tell) ?? [],
       ),
-      isPrivileged: this.#take("privileged") === true,
+      isPrivileged: this.#flag("privileged"),
       addCapabilities: this.#list("cap_add").map(capability),
       dropCapabilities: this.#list("cap_drop").map(capability),
-      isReadOnly: this.#take("read_only") === true,
+      isReadOnly: this.#flag("read_only"),
       noNewPrivileges: this.#securityOptions(),
       sysctls: this.#map("sysctls"),
       devices: this.#devices(),
-      stdin: this.#take("stdin_open") === true,
-      tty: this.#take("tty") === true,
+      stdin: this.#flag("stdin_open"),
+      tty: this.#flag("tty"),
       ...resourcesOf(
         {
           cpus: this.#take("cpus"),
@@ -142,14 +159,16 @@ export class ServiceReader {
           reserved: this.#take("mem_reservation"),
         },
         this.#service["deploy"],
+        this.#tell,
       ),
       ...this.#maybe("hostname", this.#text("hostname")),
       hostAliases: hostsOf(this.#take("extra_hosts"), this.#tell),
       dns: this.#list("dns"),
-      ...this.#network(),
-      hostPID: this.#take("pid") === "host",
-      ...gracePeriod(this.#take("stop_grace_period")),
-      dependsOn: dependenciesOf(this.#take("depends_on")),
+      ...this.#networkNames(),
+      ...network,
+      hostPID: this.#hostPID(),
+      ...gracePeriod(this.#take("stop_grace_period"), this.#place("stop_grace_period")),
+      dependsOn: dependenciesOf(this.#take("depends_on"), this.#tell),
     };
     if (Object.keys(this.#map("labels")).length > 0)
       this.#tell(
@@ -165,9 +184,20 @@ export class ServiceReader {
     return this.#service[key] ?? undefined;
   }
 
+  #place(field: string): FieldPlace {
+    return { field, tell: this.#tell };
+  }
+
+  #flag(key: string): boolean {
+    return flagOf(this.#take(key), this.#place(key));
+  }
+
   #text(key: string): string {
     const value = this.#take(key);
-    return typeof value === "string" || typeof value === "number" ? plain(value) : "";
+    if (value === undefined || typeof value === "string" || typeof value === "number")
+      return plain(value);
+    this.#tell(key, `${plain(value)} is no text, and was left out`);
+    return "";
   }
 
   #maybe<K extends string>(key: K, value: string): { readonly [name in K]?: string } {
@@ -181,9 +211,11 @@ export class ServiceReader {
       : value === undefined
         ? []
         : [value];
-    return all.flatMap((one) =>
-      typeof one === "string" || typeof one === "number" ? [plain(one)] : [],
-    );
+    return all.flatMap((one) => {
+      if (typeof one === "string" || typeof one === "number") return [plain(one)];
+      this.#tell(key, `${plain(one)} is no text, and was left out`);
+      return [];
+    });
   }
 
   /** `{A: 1}` or `[A=1]`. */
@@ -193,8 +225,11 @@ export class ServiceReader {
 
   #words(key: string): readonly string[] | undefined {
     const value = this.#take(key);
-    if (typeof value === "string") return shellWords(value);
-    return Array.isArray(value) ? value.map(plain) : undefined;
+    if (value === undefined) return undefined;
+    const words = Array.isArray(value) ? value.map(plain) : shellWords(plain(value));
+    if (words.length > 0) return words;
+    this.#tell(key, "is empty: the pod has that of the image");
+    return undefined;
   }
 
   #user(): Pick<Service, "runAsUser" | "runAsGroup"> {
@@ -214,6 +249,7 @@ export class ServiceReader {
         : [named];
     const lines = list.flatMap((one) => {
       const path = isJsonObject(one) ? one["path"] : one;
+      tellOthers(one, ["path", "required"], this.#place("env_file"));
       const isOptional = isJsonObject(one) && one["required"] === false;
       const text = typeof path === "string" ? files.read(path) : undefined;
       if (text === undefined && !isOptional)
@@ -226,14 +262,20 @@ export class ServiceReader {
 
   #restart(): Service["restart"] {
     const written = this.#text("restart");
+    if (written.startsWith("on-failure:"))
+      this.#tell("restart", `${written}: the container starts again however often it fails`);
     const deploy = this.#service["deploy"];
     const policy =
       isJsonObject(deploy) && isJsonObject(deploy["restart_policy"])
         ? deploy["restart_policy"]
-        : {};
-    const how = written === "" ? plain(policy["condition"] ?? "no") : written;
+        : { condition: "no" };
+    tellOthers(policy, ["condition"], this.#place("deploy.restart_policy"));
+    const how = written === "" ? plain(policy["condition"] ?? "any") : written;
     if (how.startsWith("on-failure")) return "OnFailure";
-    return how === "always" || how === "unless-stopped" || how === "any" ? "Always" : "Never";
+    if (how === "always" || how === "unless-stopped" || how === "any") return "Always";
+    if (how !== "no" && how !== "none" && how !== "false")
+      this.#tell("restart", `${how} is not known; it is no`);
+    return "Never";
   }
 
   #pullPolicy(): Pick<Service, "imagePullPolicy"> {
@@ -260,15 +302,38 @@ export class ServiceReader {
   }
 
   #devices(): readonly string[] {
-    return this.#list("devices").flatMap((written) => {
-      const [host = "", inside = host] = written.split(":");
-      if (!host.startsWith("/")) {
-        this.#tell("devices", `${written} is no path of a device`);
-        return [];
-      }
-      if (inside !== host) this.#tell("devices", `${host} has the same path inside`);
-      return [host];
+    const value = this.#take("devices");
+    const all: readonly unknown[] = Array.isArray(value) ? value : [];
+    return all.flatMap((one) => {
+      if (!isJsonObject(one)) return deviceOf(plain(one), this.#place("devices"));
+      tellOthers(one, ["source", "target", "permissions"], this.#place("devices"));
+      const parts = [one["source"], one["target"] ?? one["source"], one["permissions"]];
+      const written = parts.filter((part) => part !== undefined).map(plain);
+      return deviceOf(written.join(":"), this.#place("devices"));
     });
+  }
+
+  #hostPID(): boolean {
+    const written = this.#text("pid");
+    if (written !== "" && written !== "host")
+      this.#tell("pid", `${written} has no counterpart: write shareProcessNamespace into one pod`);
+    return written === "host";
+  }
+
+  /** What else it is called in networks and by Docker. */
+  #networkNames(): Pick<Service, "aliases" | "otherNames"> {
+    const networks = this.#take("networks");
+    const aliases = (isJsonObject(networks) ? Object.entries(networks) : []).flatMap(
+      ([name, network]): readonly string[] => {
+        tellOthers(network, ["aliases", "priority"], this.#place(`networks.${name}`));
+        const written = isJsonObject(network) ? network["aliases"] : undefined;
+        return Array.isArray(written) ? written.map(plain) : [];
+      },
+    );
+    const container = this.#text("container_name");
+    if (container === "" || container === this.#name) return { aliases, otherNames: [] };
+    this.#tell("container_name", "the pod has the name of the service");
+    return { aliases, otherNames: [container] };
   }
 
   #network(): Pick<Service, "hostNetwork"> & { readonly pod?: string } {

@@ -3,6 +3,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { SERVICE_IS_NAME } from "../../api/decode/other-kinds.ts";
 import { readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
 import { objectText, printDocument } from "../../cli/json-yaml-output.ts";
@@ -18,6 +19,7 @@ import { importCompose } from "./compose-file.ts";
 import type { ComposeFiles } from "./compose-mounts.ts";
 import { objectsOf, type WrittenObjects } from "./pods.ts";
 import { importQuadlet } from "./quadlet.ts";
+import type { Remark } from "./service.ts";
 import { envLines, plain, type Variables } from "./words.ts";
 
 export interface ImportFlags {
@@ -59,17 +61,55 @@ export async function importQuadletDirectory(
 ): Promise<0 | 1> {
   if (!existsSync(path) || !statSync(path).isDirectory())
     throw new UsageError(`${path} is no directory; name the one with the units`);
-  const names = readdirSync(path).filter((name) =>
-    /\.(?:container|pod|volume|network|kube|build|image)$/.test(name),
-  );
+  const names = readdirSync(path).filter((name) => UNIT.test(name));
   if (names.length === 0)
     throw new UsageError(`${path} has no units of Quadlet, such as web.container`);
-  const units = Object.fromEntries(names.map((name) => [name, textOf(join(path, name)) ?? ""]));
-  const imported = importQuadlet({
+  const units = Object.fromEntries(names.map((name) => [name, unitText(path, name)]));
+  const { remarks, ...imported } = importQuadlet({
     units,
-    read: (file) => textOf(resolve(path, file)),
+    files: filesIn(resolve(path), terminal.environment),
   });
-  return write(terminal, objectsOf(imported), flags);
+  const all = [...remarks, ...unreadDirectories(path)];
+  return write(terminal, objectsOf({ ...imported, remarks: all }), flags);
+}
+
+const UNIT = /\.(?:container|pod|volume|network|kube|build|image)$/;
+
+/** With its drop-ins, the most general first. podman-systemd.unit(5) */
+function unitText(directory: string, name: string): string {
+  const [, stem = "", kind = ""] = /^(.+)\.(\w+)$/.exec(name) ?? [];
+  const prefixes = [...stem.matchAll(/-/g)].map(
+    ({ index }) => `${stem.slice(0, index + 1)}.${kind}`,
+  );
+  const template = stem.includes("@") ? [`${stem.replace(/@.*$/, "@")}.${kind}`] : [];
+  const texts = [kind, ...prefixes, ...template, name].flatMap((one) => {
+    const place = join(directory, `${one}.d`);
+    return entriesOf(place)
+      .filter((file) => file.endsWith(".conf"))
+      .map((file) => textOf(join(place, file)));
+  });
+  return [textOf(join(directory, name)), ...texts].join("\n");
+}
+
+/** None if it is no directory, or cannot be read. */
+function entriesOf(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).toSorted();
+  } catch {
+    // It is not there, or another user's.
+    return [];
+  }
+}
+
+/** Podman reads units below the directory too. */
+function unreadDirectories(path: string): readonly Remark[] {
+  return readdirSync(path, { withFileTypes: true })
+    .filter((one) => one.isDirectory() && !one.name.endsWith(".d"))
+    .filter(({ name }) => entriesOf(join(path, name)).some((one) => UNIT.test(one)))
+    .map(({ name }) => ({
+      place: name,
+      message: "is a directory with units, which are not read: put them beside the others",
+    }));
 }
 
 /** Writes the objects, says what has no counterpart, and judges what was written as the nodes will. */
@@ -101,7 +141,8 @@ async function write(
   const judged = judgeTogether(files.map((one) => judgeText(one, sha256)));
   const { errors, warnings, notes } = judged;
   for (const error of errors) terminal.err(findingLine(error, "error: "));
-  for (const found of [...warnings, ...notes]) terminal.err(findingLine(found, "warning: "));
+  for (const found of [...warnings, ...notes])
+    if (found.message !== SERVICE_IS_NAME) terminal.err(findingLine(found, "warning: "));
   return errors.length > 0 || remarks.some(({ isError }) => isError === true) ? 1 : 0;
 }
 
@@ -141,12 +182,17 @@ function dotEnv(directory: string): Variables {
 }
 
 function filesIn(directory: string, variables: Variables): ComposeFiles {
+  const place = (path: string): string =>
+    resolve(directory, path.replace(/^~(?=\/|$)/, variables["HOME"] ?? "~"));
   return {
-    read: (path) => textOf(resolve(directory, path)),
-    resolve: (path) => resolve(directory, path),
+    read: (path) => textOf(place(path)),
+    isExecutable: (path) => (statSync(place(path)).mode & OWNER_RUNS) !== 0,
+    resolve: place,
     variable: (name) => variables[name],
   };
 }
+
+const OWNER_RUNS = 0o100;
 
 /** undefined = no small file of text. */
 function textOf(path: string): string | undefined {

@@ -53,34 +53,66 @@ function lastPod(service: Service, byName: ReadonlyMap<string, Service>): string
 /** From the least to the most. */
 const STAGES = ["Running", "Ready", "Succeeded"] as const;
 
+type Stages = ReadonlyMap<string, (typeof STAGES)[number]>;
+
 /**
- * The value of `agent/depends-on`; containers of one pod start together. A pod that does not exist would be waited for for ever,
- * so it is left out, with a remark.
+ * The value of `agent/depends-on` of each pod. What would be waited for for ever is left out, with a remark: a pod that does not
+ * exist, one that never ends, one that waits for this one.
  */
-export function dependenciesOf(
-  members: readonly PlacedService[],
-  podOfService: ReadonlyMap<string, string>,
-): { readonly annotation: string; readonly remarks: readonly Remark[] } {
+export function dependenciesOf(placed: readonly PlacedService[]): {
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly remarks: readonly Remark[];
+} {
   const remarks: Remark[] = [];
-  const stages = new Map<string, (typeof STAGES)[number]>();
-  for (const { name, pod: own, dependsOn } of members)
-    for (const [service, stage] of Object.entries(dependsOn)) {
-      const pod = podOfService.get(service);
-      if (pod === undefined) {
-        remarks.push({
-          place: name,
-          message: `does not wait for ${service}, which is not imported`,
-        });
-        continue;
-      }
-      const known = stages.get(pod);
-      const isMore = known === undefined || STAGES.indexOf(stage) > STAGES.indexOf(known);
-      if (pod !== own && isMore) stages.set(pod, stage);
-      if (pod === own && stage !== "Running") {
-        const message = `does not wait for ${service}: the containers of a pod start together`;
-        remarks.push({ place: name, message });
-      }
+  const byName = new Map(placed.map((service) => [service.name, service]));
+  const restarts = new Set(
+    placed.flatMap(({ pod, restart }) => (restart === "Always" ? [pod] : [])),
+  );
+  const waits = new Map<string, Stages>();
+  for (const { name: place, pod, dependsOn } of placed)
+    for (const [service, wanted] of Object.entries(dependsOn)) {
+      const known = waits.get(pod) ?? new Map();
+      const other = byName.get(service)?.pod;
+      const why = whyNot({ service, wanted, other, pod, waits });
+      if (why !== undefined) remarks.push({ place, message: `does not wait for ${service}${why}` });
+      if (other === undefined || other === pod || why !== undefined) continue;
+      const isEndless = wanted === "Succeeded" && restarts.has(other);
+      if (isEndless)
+        remarks.push({ place, message: `only waits for ${service} to run, which restarts always` });
+      waits.set(pod, withStage(known, other, isEndless ? "Running" : wanted));
     }
-  const annotation = [...stages].map(([pod, stage]) => `${pod}:${stage}`).join(",");
-  return { annotation, remarks };
+  const annotations = [...waits].map(([pod, stages]): [string, string] => [
+    pod,
+    [...stages].map(([other, stage]) => `${other}:${stage}`).join(","),
+  ]);
+  return { annotations: new Map(annotations), remarks };
+}
+
+interface Wait {
+  readonly service: string;
+  readonly wanted: (typeof STAGES)[number];
+  /** The pod of the service; undefined = it is not imported. */
+  readonly other: string | undefined;
+  readonly pod: string;
+  readonly waits: ReadonlyMap<string, Stages>;
+}
+
+/** undefined = it can wait, or need not. */
+function whyNot({ wanted, other, pod, waits }: Wait): string | undefined {
+  if (other === undefined) return ", which is not imported";
+  if (other === pod)
+    return wanted === "Running" ? undefined : ": the containers of a pod start together";
+  return reaches(other, pod, waits) ? `: the pod ${other} waits for the pod ${pod}` : undefined;
+}
+
+function reaches(from: string, to: string, waits: ReadonlyMap<string, Stages>): boolean {
+  const seen = new Set([from]);
+  for (const pod of seen) for (const next of waits.get(pod)?.keys() ?? []) seen.add(next);
+  return seen.has(to);
+}
+
+function withStage(known: Stages, pod: string, stage: (typeof STAGES)[number]): Stages {
+  const before = known.get(pod);
+  const isMore = before === undefined || STAGES.indexOf(stage) > STAGES.indexOf(before);
+  return isMore ? new Map([...known, [pod, stage]]) : known;
 }

@@ -11,6 +11,7 @@ import {
   type Service,
   type ServiceMount,
 } from "./service.ts";
+import { POD_LABEL, servicesOf } from "./service-names.ts";
 import { dependenciesOf, placeServices, type PlacedService } from "./place-services.ts";
 
 export interface WrittenObjects {
@@ -23,22 +24,31 @@ const DEFAULT_CLAIM = "1Gi";
 export function objectsOf({ services, files, remarks }: Imported): WrittenObjects {
   const { placed, remarks: unplaced } = placeServices(services);
   const pods = Map.groupBy(placed, ({ pod }) => pod);
-  const podOfService = new Map(placed.map(({ name, pod }) => [name, pod]));
+  const { annotations, remarks: unmet } = dependenciesOf(placed);
   const claims = services
     .flatMap(({ mounts }) => mounts)
     .flatMap((mount) => (mount.type === "claim" ? [mount.claim] : []));
-  const written = [...pods].map(([name, members]) => podOf(name, members, podOfService));
   const onceEach = mergeFiles(files);
+  const names = servicesOf(placed, onceEach.files);
+  const written = [...pods].map(([name, members]) =>
+    podOf(name, members, {
+      isLabelled: names.labelled.has(name),
+      dependencies: annotations.get(name) ?? "",
+    }),
+  );
   return {
     objects: [
       ...onceEach.files.map(fileObject),
       ...[...new Set(claims)].map(claimOf),
+      ...names.objects,
       ...written.map(({ pod }) => pod),
     ],
     remarks: [
       ...remarks,
       ...unplaced,
+      ...unmet,
       ...onceEach.remarks,
+      ...names.remarks,
       ...written.flatMap((one) => one.remarks),
     ],
   };
@@ -72,23 +82,29 @@ function claimOf(name: string): JsonObject {
   return { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name }, spec };
 }
 
+interface PodMetadata {
+  readonly isLabelled: boolean;
+  /** "" = none. */
+  readonly dependencies: string;
+}
+
 function podOf(
   name: string,
   members: readonly PlacedService[],
-  podOfService: ReadonlyMap<string, string>,
+  { isLabelled, dependencies }: PodMetadata,
 ): { readonly pod: JsonObject; readonly remarks: readonly Remark[] } {
   const [first] = members;
   const volumes = new Volumes();
   const containers = members.map((service) => containerOf(service, volumes));
   const security = podSecurityOf(members);
-  const { annotation, remarks } = dependenciesOf(members, podOfService);
   const grace = Math.max(...members.map(({ graceSeconds = GRACE_SECONDS }) => graceSeconds));
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name,
-      ...(annotation === "" ? {} : { annotations: { "agent/depends-on": annotation } }),
+      ...(isLabelled ? { labels: { [POD_LABEL]: name } } : {}),
+      ...(dependencies === "" ? {} : { annotations: { "agent/depends-on": dependencies } }),
     },
     spec: {
       restartPolicy: first?.restart ?? "Always",
@@ -102,9 +118,26 @@ function podOf(
       ...(volumes.all.length === 0 ? {} : { volumes: volumes.all }),
     },
   };
-  if (new Set(members.map(({ restart }) => restart)).size < 2) return { pod, remarks };
-  const message = `its containers share a pod and one restart policy, that of ${first?.name ?? ""}`;
-  return { pod, remarks: [...remarks, { place: name, message }] };
+  return { pod, remarks: sharedRemarks(name, members) };
+}
+
+/** What containers of one pod cannot have for themselves. */
+function sharedRemarks(place: string, members: readonly PlacedService[]): readonly Remark[] {
+  const [first, ...others] = members;
+  if (first === undefined) return [];
+  const policies = others.filter(({ restart }) => restart !== first.restart);
+  const hosts = others.flatMap(({ hostname = first.hostname }) =>
+    hostname === undefined || hostname === first.hostname ? [] : [hostname],
+  );
+  const shared = "its containers share a pod and one";
+  return [
+    ...(policies.length === 0
+      ? []
+      : [{ place, message: `${shared} restart policy, that of ${first.name}` }]),
+    ...(hosts.length === 0
+      ? []
+      : [{ place, message: `${shared} hostname: ${hosts.join(", ")} left out` }]),
+  ];
 }
 
 /** Docker's. */
@@ -132,22 +165,30 @@ function namesOf(members: readonly Service[]): JsonObject {
 
 function containerOf(service: Service, volumes: Volumes): JsonObject {
   const { name, image, imagePullPolicy, command, args, workingDir, probe } = service;
-  const env = Object.entries(service.environment).map(([key, value]) => ({
-    name: key,
-    value: escaped(value),
-  }));
+  const env = [
+    ...Object.entries(service.environment).map(([key, value]) => ({
+      name: key,
+      value: escaped(value),
+    })),
+    ...Object.entries(service.secretEnvironment).map(([variable, { secret, key }]) => ({
+      name: variable,
+      valueFrom: { secretKeyRef: { name: secret, key } },
+    })),
+  ];
   const ports = service.ports.map(({ container, host, hostIP, protocol }) => ({
     containerPort: container,
     ...withoutUndefined({ hostPort: host, hostIP }),
     ...(protocol === "TCP" ? {} : { protocol }),
   }));
-  const mounts = [
-    ...service.mounts.map((mount) => volumes.mount(mount)),
-    ...service.devices.map((path) => volumes.device(path)),
-  ];
+  const mounts = service.mounts.map((mount) => volumes.mount(mount));
   const security = securityOf(service);
+  const devices = service.devices.map((one): readonly [string, number] => [
+    one.startsWith("/") ? `podman.io/device=${one}` : one,
+    1,
+  ]);
+  const limits = { ...service.limits, ...Object.fromEntries(devices) };
   const resources = {
-    ...(Object.keys(service.limits).length === 0 ? {} : { limits: service.limits }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(Object.keys(service.requests).length === 0 ? {} : { requests: service.requests }),
   };
   return {
@@ -167,21 +208,13 @@ function containerOf(service: Service, volumes: Volumes): JsonObject {
   };
 }
 
-/** `$(NAME)` is replaced in a pod, and is plain text in a compose file. */
+/** `$(NAME)` and `$$` are replaced in a pod, and are plain text in a compose file. */
 function escaped(text: string): string {
-  return text.replaceAll("$(", "$$$$(");
+  return text.replaceAll(/\$+(?=\()|\$\$+/g, (signs) => signs + signs);
 }
 
-function probeOf({
-  command,
-  initialDelaySeconds,
-  ...times
-}: NonNullable<Service["probe"]>): JsonObject {
-  return {
-    exec: { command: [...command] },
-    ...times,
-    ...(initialDelaySeconds > 0 ? { initialDelaySeconds } : {}),
-  };
+function probeOf({ command, ...times }: NonNullable<Service["probe"]>): JsonObject {
+  return { exec: { command: [...command] }, ...times };
 }
 
 function securityOf(service: Service): JsonObject {
@@ -199,6 +232,8 @@ function securityOf(service: Service): JsonObject {
   };
 }
 
+const EXECUTABLE = 0o755;
+
 /** The volumes of one pod: what several containers mount stands there once. */
 class Volumes {
   readonly #byKey = new Map<string, JsonObject>();
@@ -212,7 +247,8 @@ class Volumes {
     switch (mount.type) {
       case "claim": {
         const source = { persistentVolumeClaim: { claimName: mount.claim } };
-        return { name: this.#named(`claim ${mount.claim}`, mount.claim, source), ...common };
+        const name = this.#named(`claim ${mount.claim}`, mount.claim, source);
+        return { name, ...common, ...withoutUndefined({ subPath: mount.subPath }) };
       }
       case "path": {
         const source = { hostPath: { path: mount.path } };
@@ -225,18 +261,14 @@ class Volumes {
       }
       case "file": {
         const { configMap, key, isSecret } = mount;
+        const mode = mount.isExecutable === true ? { defaultMode: EXECUTABLE } : {};
         const source = isSecret
           ? { secret: { secretName: configMap } }
-          : { configMap: { name: configMap } };
+          : { configMap: { name: configMap, ...mode } };
         const name = this.#named(`file ${configMap}`, configMap, source);
         return { name, mountPath: mount.target, subPath: key, readOnly: true };
       }
     }
-  }
-
-  device(path: string): JsonObject {
-    const source = { hostPath: { path, type: "CharDevice" } };
-    return { name: this.#named(`path ${path}`, path, source), mountPath: path };
   }
 
   #named(key: string, wish: string, source: JsonObject): string {

@@ -24,7 +24,7 @@ export interface ServicePort {
 }
 
 export type ServiceMount = { readonly target: string; readonly isReadOnly: boolean } & (
-  | { readonly type: "claim"; readonly claim: string }
+  | { readonly type: "claim"; readonly claim: string; readonly subPath?: string }
   | { readonly type: "path"; readonly path: string }
   | { readonly type: "empty"; readonly inMemory: boolean; readonly size?: string }
   /** A small file, whose content is taken along. */
@@ -33,6 +33,7 @@ export type ServiceMount = { readonly target: string; readonly isReadOnly: boole
       readonly configMap: string;
       readonly key: string;
       readonly isSecret: boolean;
+      readonly isExecutable?: boolean;
     }
 );
 
@@ -41,7 +42,6 @@ export interface ServiceProbe {
   readonly periodSeconds: number;
   readonly timeoutSeconds: number;
   readonly failureThreshold: number;
-  readonly initialDelaySeconds: number;
 }
 
 export interface Service {
@@ -51,6 +51,10 @@ export interface Service {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Variables that a Secret gives, which is not imported. */
+  readonly secretEnvironment: Readonly<
+    Record<string, { readonly secret: string; readonly key: string }>
+  >;
   readonly ports: readonly ServicePort[];
   readonly mounts: readonly ServiceMount[];
   readonly probe?: ServiceProbe;
@@ -65,12 +69,17 @@ export interface Service {
   readonly isReadOnly: boolean;
   readonly noNewPrivileges: boolean;
   readonly sysctls: Readonly<Record<string, string>>;
+  /** `/dev/x`, `/dev/x:/dev/y:rw`, or a name of CDI. */
   readonly devices: readonly string[];
   readonly stdin: boolean;
   readonly tty: boolean;
   readonly limits: Readonly<Record<string, string>>;
   readonly requests: Readonly<Record<string, string>>;
   readonly hostname?: string;
+  /** Other names under which it is found. */
+  readonly aliases: readonly string[];
+  /** Names that it has elsewhere; it is found under those that another service writes. */
+  readonly otherNames: readonly string[];
   readonly hostAliases: Readonly<Record<string, string>>;
   readonly dns: readonly string[];
   readonly hostNetwork: boolean;
@@ -97,6 +106,9 @@ export interface Imported {
 
 export const NO_SERVICE: Omit<Service, "name" | "image"> = {
   environment: {},
+  secretEnvironment: {},
+  aliases: [],
+  otherNames: [],
   ports: [],
   mounts: [],
   restart: "Always",

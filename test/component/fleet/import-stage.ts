@@ -21,7 +21,11 @@ export interface Imported {
 
 interface Written {
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly annotations?: object };
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: object;
+    readonly labels?: object;
+  };
   readonly spec?: { readonly containers?: readonly Record<string, unknown>[] } & Record<
     string,
     unknown

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { importComposeFile } from "../../../src/fleet/import/import.ts";
 import { FakeTerminal } from "../cli/fake-terminal.ts";
-import { composeFile, imported, names, pod, temp } from "./import-stage.ts";
+import { composeFile, container, imported, names, pod, temp } from "./import-stage.ts";
 
 describe("all services together", () => {
   test("that use one config have one ConfigMap", async () => {
@@ -97,6 +97,28 @@ configs: {shared: {content: x}}
       "error: a-b: two services would have this name, and the first is written",
     );
     expect(names(result)).toEqual(["Pod one", "Pod two", "Pod a-b"]);
+  });
+});
+
+describe("a directory of Quadlet on the disk", () => {
+  test("has drop-ins, the most general first, and names units that lie deeper", async () => {
+    const directory = temp.directory("units");
+    const write = (place: string, text: string): void => {
+      mkdirSync(dirname(join(directory, place)), { recursive: true });
+      writeFileSync(join(directory, place), text);
+    };
+    write("web-app.container", "[Container]\nImage=a:1\nEnvironment=A=0 B=0 C=0 D=0\n");
+    write("container.d/all.conf", "[Container]\nEnvironment=A=1 B=1 C=1\n");
+    write("web-.container.d/web.conf", "[Container]\nEnvironment=B=2 C=2\n");
+    write("web-app.container.d/b.conf", "[Container]\nEnvironment=C=3\n");
+    write("web-app.container.d/a.conf", "[Container]\nEnvironment=C=4\nEnvironmentFile=\n");
+    write("web-app.container.d/readme.txt", "[Container]\nEnvironment=C=5\n");
+    write("more/db.container", "[Container]\nImage=a:1\n");
+    const result = await imported(directory);
+    expect(result.told).toEqual(["warning: more: is a directory with units, which are not read"]);
+    expect(container(result, "web-app")["env"]).toEqual(
+      ["1", "2", "3", "0"].map((value, index) => ({ name: "ABCD"[index], value })),
+    );
   });
 });
 

@@ -14,7 +14,7 @@ import {
   type NodePod,
   type ReportedEvent,
 } from "./get-tables.ts";
-import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
+import { knownNodes, retainedOf, subscribeNodes, type KnownNode } from "./known-nodes.ts";
 import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { wireObject } from "../protocol/read-published.ts";
@@ -26,19 +26,21 @@ export interface GetFlags extends BrokerFlags {
 }
 
 export function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
-  return withNodes(parts, flags, (nodes) =>
+  return withNodes(parts, flags, (nodes, fleet) =>
     print(parts.terminal, flags.output, {
       items: nodes,
       columns: NODE_COLUMNS,
       nothing: "No nodes found.",
-      whole: () => ({ nodes: nodes.map(nodeObject) }),
+      whole: () => ({ nodes: nodes.map((node) => nodeObject(node, fleet)) }),
     }),
   );
 }
 
 /** The whole report of a node, unchanged. */
-function nodeObject({ name, state, report }: KnownNode): object {
-  return { name, state: state ?? null, reported: report?.whole ?? null };
+function nodeObject({ name, state, report }: KnownNode, fleet: Fleet): object {
+  const { report: payload } = retainedOf(fleet, name);
+  const isReport = report !== undefined && payload !== undefined;
+  return { name, state: state ?? null, reported: isReport ? wireObject(payload) : null };
 }
 
 export function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {

@@ -1,5 +1,6 @@
 // Performs: the nodes of the fleet as the broker retains them: state and report of each.
 
+import type { Clock } from "../lib/clock.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { Terminal } from "../cli/process-io.ts";
 import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
@@ -33,13 +34,32 @@ export async function subscribeNodes(
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
   if (leaves.every((leaf) => leaf === "event")) return session.subscribeLive(filters);
-  await session.read(filters);
+  const askMissing = async (): Promise<void> => {
+    if (file.nodes !== undefined || session.latest.size < MAY_BE_MORE) return;
+    const all = nodeFilters(root, nodesOf(root, session.latest.keys()), leaves);
+    await session.read(all.filter((topic) => !session.latest.has(topic)));
+  };
+  await session.read(filters, async () => {
+    await askMissing();
+    await readAhead({ session, root }, terminal.clock);
+  });
+  // Some brokers send what is retained only after the answer to the subscription.
+  await askMissing();
   if (file.nodes !== undefined || session.latest.size < MAY_BE_MORE) return;
   const names = nodesOf(root, session.latest.keys());
-  await session.read(
-    nodeFilters(root, names, leaves).filter((topic) => !session.latest.has(topic)),
-  );
   terminal.err(manyNotice(names.length));
+}
+
+/** Of a large fleet; between two turns more may arrive. */
+const NODES_A_TURN = 100;
+
+/** Parses what has arrived so far, which would otherwise begin when nothing more comes. */
+async function readAhead(fleet: Pick<Fleet, "session" | "root">, clock: Clock): Promise<void> {
+  const names = nodesOf(fleet.root, fleet.session.latest.keys());
+  for (const [index, name] of names.entries()) {
+    knownNode(fleet, name);
+    if (index % NODES_A_TURN === 0) await clock.sleep(0);
+  }
 }
 
 /** Sorted by name; includes nodes of the file that have reported nothing. */
@@ -50,7 +70,7 @@ export function knownNodes(fleet: Fleet): readonly KnownNode[] {
   return names.map((name) => knownNode(fleet, name));
 }
 
-export function knownNode(fleet: Fleet, name: string): KnownNode {
+export function knownNode(fleet: Pick<Fleet, "session" | "root">, name: string): KnownNode {
   const { state, report } = retainedOf(fleet, name);
   return {
     name,
@@ -79,7 +99,10 @@ export interface RetainedNode {
   readonly report: Uint8Array | undefined;
 }
 
-export function retainedOf({ session: { latest }, root }: Fleet, node: string): RetainedNode {
+export function retainedOf(
+  { session: { latest }, root }: Pick<Fleet, "session" | "root">,
+  node: string,
+): RetainedNode {
   return {
     state: latest.get(topicFor({ type: "NodeState", root, node })),
     report: latest.get(topicFor({ type: "NodeReported", root, node })),

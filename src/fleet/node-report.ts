@@ -8,17 +8,7 @@ import {
   text as textType,
   type Decoded,
 } from "../api/schema/codec.ts";
-import { readLeniently } from "../api/schema/read-value.ts";
-import type { JsonObject } from "../lib/json.ts";
-import {
-  count,
-  flag,
-  item,
-  maybeText,
-  readWire,
-  text,
-  wireObject,
-} from "../protocol/read-published.ts";
+import { count, flag, item, maybeText, readWire, text } from "../protocol/read-published.ts";
 import { PUBLISHED_KEYS } from "../protocol/node-keys.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { ACK, POD_LINE } from "../protocol/reported-state.ts";
@@ -52,6 +42,22 @@ const REPORT = objectType("ReportedState", {
   time: text("Time of the report."),
   clockTrusted: flag("Whether the node's clock is synchronised."),
   desired: list(item(ACK), { about: "One acknowledgement for each document." }),
+  status: fieldOf(
+    objectType("NodeStatus", {
+      conditions: list(
+        item(
+          objectType("NodeCondition", {
+            type: text("Type of the condition."),
+            status: text("True, False or Unknown."),
+          }),
+        ),
+        { about: "Conditions of the node." },
+      ),
+    }),
+  )({ about: "Status of the node.", default: { conditions: [] } }),
+});
+/** Most of a report, and read only where it is asked for. */
+const DETAILS = objectType("ReportedState", {
   pods: list(item(POD_LINE), { about: "All pods." }),
   labels: map(textType, { about: "Labels that configuration and fleet have given it." }),
   status: fieldOf(
@@ -62,24 +68,26 @@ const REPORT = objectType("ReportedState", {
     }),
   )({ about: "Status of the node.", default: { conditions: [], addresses: [], nodeInfo: {} } }),
 });
+const NO_DETAILS: Details = {
+  pods: [],
+  labels: {},
+  status: { conditions: [], addresses: [], nodeInfo: {} },
+};
 /** An acknowledgement as published: its phase may be one of a newer agent. */
 export type ReportedAck = Decoded<typeof ACK>;
 type Report = Decoded<typeof REPORT>;
+type Details = Decoded<typeof DETAILS>;
 
-export interface NodeReport extends Pick<
-  Report,
-  "time" | "clockTrusted" | "desired" | "pods" | "labels"
-> {
+export interface NodeReport
+  extends Pick<Report, "time" | "clockTrusted" | "desired">, Pick<Details, "pods" | "labels"> {
   /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
   readonly troubles: readonly string[];
   /** All of them, Ready too. */
-  readonly conditions: Report["status"]["conditions"];
+  readonly conditions: Details["status"]["conditions"];
   readonly address: string;
   readonly nodeInfo: Readonly<Record<string, string>>;
-  /** As published. */
-  readonly whole: JsonObject;
 }
 
 const EVENT = objectType("Event", {
@@ -110,25 +118,35 @@ export function readState(payload: Uint8Array): NodeState | undefined {
 }
 
 export function readReport(payload: Uint8Array): NodeReport | undefined {
-  const whole = wireObject(payload);
-  const report = whole === undefined ? undefined : readLeniently(REPORT, whole);
-  if (whole === undefined || report?.kind !== "ReportedState") return undefined;
-  const { time, clockTrusted, desired, labels, pods, status } = report;
-  const { conditions, addresses, nodeInfo } = status;
+  const report = readWire(REPORT, payload);
+  if (report?.kind !== "ReportedState") return undefined;
+  const { time, clockTrusted, desired, status } = report;
+  let known: Details | undefined;
+  const details = (): Details => (known ??= readWire(DETAILS, payload) ?? NO_DETAILS);
   return {
     time,
     clockTrusted,
     desired,
-    labels,
-    pods,
-    conditions,
-    ready: conditions.find(({ type }) => type === "Ready")?.status ?? "",
-    troubles: conditions.flatMap(({ type, status: is }) =>
+    ready: status.conditions.find(({ type }) => type === "Ready")?.status ?? "",
+    troubles: status.conditions.flatMap(({ type, status: is }) =>
       type !== "Ready" && is === "True" ? [type] : [],
     ),
-    address: addresses.find(({ type }) => type === "InternalIP")?.address ?? "",
-    nodeInfo,
-    whole,
+    get labels() {
+      return details().labels;
+    },
+    get pods() {
+      return details().pods;
+    },
+    get conditions() {
+      return details().status.conditions;
+    },
+    get address() {
+      const { addresses } = details().status;
+      return addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
+    },
+    get nodeInfo() {
+      return details().status.nodeInfo;
+    },
   };
 }
 

@@ -17,6 +17,7 @@ export interface OperatorOptions {
 
 /** Retained messages follow a SUBACK at once; after this long without a new topic there are no more. */
 const SETTLE_MS = 500;
+const LOOK_MS = 100;
 /** How long to wait for a named topic without a message. */
 const PATIENCE_MS = 2_500;
 /** After that the topics received so far must do: a client may publish new ones for ever. */
@@ -74,8 +75,9 @@ export class OperatorSession implements AsyncDisposable {
   }
 
   /** The same for the topics of many nodes, with QoS 0: a broker keeps what it sends with QoS 1 in a queue, and drops without
-   * a word what has no room there (mosquitto: 1,000 messages). What it sends with QoS 0 waits in the connection. */
-  async read(filters: readonly string[]): Promise<void> {
+   * a word what has no room there (mosquitto: 1,000 messages). What it sends with QoS 0 waits in the connection.
+   * `meanwhile` is done while it is waited for more. */
+  async read(filters: readonly string[], meanwhile?: () => Promise<void>): Promise<void> {
     const seen = new Set<string>();
     using _ = this.listen(({ topic }) => void seen.add(topic));
     // One after the other: a SUBACK comes behind the retained messages, so each wildcard finds the connection empty.
@@ -88,7 +90,7 @@ export class OperatorSession implements AsyncDisposable {
     for (const packet of wildcards) await ask(packet);
     await Promise.all(exact.map((packet) => packets.run(() => ask(packet))));
     refuse(denied);
-    await this.#settled(seen, filters);
+    await Promise.all([this.#settled(seen, filters), meanwhile?.()]);
   }
 
   /** The same for topics on which nothing is retained: there is nothing to wait for. */
@@ -203,17 +205,23 @@ export class OperatorSession implements AsyncDisposable {
   /** Only new topics count: a topic with constant traffic must not delay the end. */
   async #settled(seen: ReadonlySet<string>, granted: readonly string[]): Promise<void> {
     const from = this.#clock.monotonic();
-    const passed = (): number => this.#clock.monotonic() - from;
     const exact = granted.filter((filter) => !isWildcard(filter));
-    const haveExact = (): boolean => exact.every((topic) => seen.has(topic));
+    const missing = new Set(exact.filter((topic) => !seen.has(topic)));
+    using _ = this.listen(({ topic }) => void missing.delete(topic));
     const isAll = (): true | undefined =>
-      exact.length === granted.length && haveExact() ? true : undefined;
-    let count = -1;
-    const isOver = (): boolean =>
-      passed() >= LONGEST_MS || (seen.size === count && (passed() >= PATIENCE_MS || haveExact()));
+      exact.length === granted.length && missing.size === 0 ? true : undefined;
+    let count = seen.size;
+    let changedAt = from;
+    const isOver = (): boolean => {
+      const now = this.#clock.monotonic();
+      if (now - from >= LONGEST_MS) return true;
+      if (now - changedAt < SETTLE_MS) return false;
+      return now - from >= PATIENCE_MS || missing.size === 0;
+    };
     while (!isOver()) {
+      if ((await this.until(isAll, { ms: LOOK_MS })) === true) return;
+      if (seen.size !== count) changedAt = this.#clock.monotonic();
       count = seen.size;
-      if ((await this.until(isAll, { ms: SETTLE_MS })) === true) return;
     }
   }
 

@@ -7,10 +7,11 @@ import { addonPath } from "#sqlite-addon";
 import { groupSource } from "../../src/protocol/desired-document.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemRandom } from "../../src/lib/system-clock.ts";
-import type { MqttLink } from "../../src/mqtt/mqtt-link.ts";
+import type { MqttLink, MqttMessage, MqttSession } from "../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../src/mqtt/mqttjs-link.ts";
 import { MqttSource } from "../../src/source/document/mqtt-source.ts";
 import { Store } from "../../src/store/store.ts";
+import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import type { LinkBytes } from "../../src/upstream/link/link-bytes.ts";
 import type { NodeTruth } from "../../src/upstream/report/acknowledge.ts";
 import { Upstream } from "../../src/upstream/upstream.ts";
@@ -23,7 +24,7 @@ const AGENT_VERSION = "1.0.0";
 
 /** What has happened to a node; `at` in wall-clock milliseconds. */
 export interface Deed {
-  readonly what: "connected" | "ended" | "accepted";
+  readonly what: "connected" | "ended" | "accepted" | "healthy";
   readonly at: number;
   /** Of `ended`: when its connection began, and who ended it. */
   readonly since?: number;
@@ -47,6 +48,7 @@ export class LoadNode {
   readonly #upstream: Upstream;
   readonly #ready = new Set<string>();
   #generation = 0;
+  #healthy = 0;
 
   constructor(options: LoadNodeOptions) {
     const { model, clock, number, url, directory } = options;
@@ -116,9 +118,28 @@ export class LoadNode {
         const since = clock.now();
         note({ what: "connected", at: since });
         void session.ended.then(({ by }) => note({ what: "ended", at: clock.now(), since, by }));
-        return session;
+        return {
+          ack: session.ack,
+          ended: session.ended,
+          subscribe: (filters, qos) => session.subscribe(filters, qos),
+          unsubscribe: (filters) => session.unsubscribe(filters),
+          publish: (message) => this.#published(session, message),
+          end: () => session.end(),
+          abort: () => session.abort(),
+        };
       },
     };
+  }
+
+  /** Notes when the broker has the report that the newest document is Healthy. */
+  async #published(session: MqttSession, message: MqttMessage): Promise<number> {
+    const code = await session.publish(message);
+    const { generation = 0 } = this.#document() ?? {};
+    if (generation > this.#healthy && isHealthy(message, generation)) {
+      this.#healthy = generation;
+      this.#options.note({ what: "healthy", at: this.#options.clock.now() });
+    }
+    return code;
   }
 
   #onDocument(): void {
@@ -149,4 +170,13 @@ export class LoadNode {
       labels: labelsOf(number),
     };
   }
+}
+
+function isHealthy({ topic, payload }: MqttMessage, generation: number): boolean {
+  if (!topic.endsWith("/reported")) return false;
+  const { desired } = JSON.parse(new TextDecoder().decode(payload)) as ReportedState;
+  return desired.some(
+    (ack) =>
+      ack.source === `group/${GROUP}` && ack.generation === generation && ack.phase === "Healthy",
+  );
 }

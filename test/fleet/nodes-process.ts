@@ -72,3 +72,5 @@ process.on("message", (order: NodesOrder) => {
     if (order.order === "stop") process.exit(0);
   });
 });
+// The load program has ended.
+process.on("disconnect", () => process.exit(1));

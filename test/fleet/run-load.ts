@@ -89,9 +89,14 @@ function demandFiles(nodes: number): void {
 
 const sizes = flags.nodes.split(",").map(Number);
 demandFiles(Math.max(...sizes));
-const figures: FleetFigures[] = [];
-for (const nodes of sizes) figures.push(await measure(nodes));
 const machine = `${availableParallelism()} cores of ${cpus()[0]?.model.trim() ?? "an unknown processor"}`;
-const results: FleetResults = { machine, figures };
-if (flags.json !== undefined)
-  writeFileSync(flags.json, `${JSON.stringify(results, undefined, 2)}\n`);
+const figures: FleetFigures[] = [];
+for (const nodes of sizes) {
+  figures.push(await measure(nodes));
+  const results: FleetResults = {
+    machine,
+    figures: figures.toSorted((a, b) => a.nodes - b.nodes),
+  };
+  if (flags.json !== undefined)
+    writeFileSync(flags.json, `${JSON.stringify(results, undefined, 2)}\n`);
+}

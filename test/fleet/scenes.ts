@@ -126,7 +126,7 @@ export async function idle({ broker, nodes, count }: Stage, seconds: number): Pr
 export interface DocumentTimes {
   /** From its arrival at the broker to the nodes. */
   readonly accepted: Shares;
-  /** To the report of the node that its pod is ready, at an operator; the pod itself takes two seconds. */
+  /** To the report that the pod of the document runs well, back at the broker; the pod itself takes two seconds. */
   readonly healthy: Shares;
   /** Seconds that `agent fleet apply` took. */
   readonly apply: number;
@@ -138,52 +138,31 @@ export async function groupDocument(stage: Stage): Promise<DocumentTimes> {
   writeFileSync(file, JSON.stringify(aPodNamed("app")));
   await nodes.look();
   const before = nodes.deeds.length;
-  const seen = await follow(broker.url);
+  const { arrival } = await awaitDocument(broker.url);
   const began = Date.now();
   const to = ["--group", GROUP, "--url", broker.url];
   await output([agentBinary(), "fleet", "apply", "-f", file, ...to], 120_000);
   const apply = (Date.now() - began) / 1_000;
-  const accepted = (): readonly Deed[] =>
-    nodes.deeds.slice(before).filter(({ what }) => what === "accepted");
-  await nodes.until("all nodes have the document", () => accepted().length === count, 300);
-  await nodes.until("all nodes report it as Healthy", () => seen.healthy.size === count, 300);
-  await seen.close();
-  const since = (times: readonly number[]): Shares =>
+  const times = (what: Deed["what"]): readonly number[] =>
+    nodes.deeds.slice(before).flatMap((deed) => (deed.what === what ? [deed.at] : []));
+  await nodes.until("all nodes have the document", () => times("accepted").length === count);
+  await nodes.until("all nodes report it as Healthy", () => times("healthy").length === count);
+  const arrivedAt = await arrival;
+  const since = (what: Deed["what"]): Shares =>
     sharesOf(
-      times.map((at) => at - seen.arrivedAt()),
+      times(what).map((at) => at - arrivedAt),
       count,
     );
-  return {
-    apply,
-    accepted: since(accepted().map(({ at }) => at)),
-    healthy: since([...seen.healthy.values()]),
-  };
+  return { apply, accepted: since("accepted"), healthy: since("healthy") };
 }
 
-/** Follows the group's document and the reports as an operator would, with QoS 0. */
-async function follow(url: string) {
+/** Subscribed when it resolves; `arrival`: when the group's next document is at the broker, in wall-clock milliseconds. */
+async function awaitDocument(url: string): Promise<{ readonly arrival: Promise<number> }> {
   const client = await connectAsync(url, { protocolVersion: 5 });
-  const healthy = new Map<string, number>();
-  let arrivedAt = Number.NaN;
-  const source = `"source":"group/${GROUP}"`;
-  client.on("message", (topic, payload) => {
-    if (topic.endsWith("/desired")) arrivedAt = Date.now();
-    else if (!healthy.has(topic)) {
-      const text = payload.toString();
-      // Read in full only when it may be one: ten thousand come at once.
-      if (text.includes(source) && isHealthy(text)) healthy.set(topic, Date.now());
-    }
-  });
-  await client.subscribeAsync("agent/v1/node/+/reported", { qos: 0 });
+  const arrived = Promise.withResolvers<number>();
+  client.on("message", () => arrived.resolve(Date.now()));
   await client.subscribeAsync(`agent/v1/group/${GROUP}/desired`, { qos: 0 });
-  return { healthy, arrivedAt: () => arrivedAt, close: () => client.endAsync() };
-}
-
-function isHealthy(text: string): boolean {
-  const { desired } = JSON.parse(text) as {
-    readonly desired: readonly { readonly source: string; readonly phase: string }[];
-  };
-  return desired.some(({ source, phase }) => source === `group/${GROUP}` && phase === "Healthy");
+  return { arrival: arrived.promise.finally(() => void client.endAsync()) };
 }
 
 /** Seconds on a core, and resident memory. */

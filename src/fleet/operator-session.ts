@@ -17,6 +17,7 @@ export interface OperatorOptions {
 
 /** Retained messages follow a SUBACK at once; after this long without a new topic there are no more. */
 const SETTLE_MS = 500;
+/** How often the topics that have arrived are counted meanwhile. */
 const LOOK_MS = 100;
 /** How long to wait for a named topic without a message. */
 const PATIENCE_MS = 2_500;

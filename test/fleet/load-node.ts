@@ -26,9 +26,8 @@ const AGENT_VERSION = "1.0.0";
 export interface Deed {
   readonly what: "connected" | "ended" | "accepted" | "healthy";
   readonly at: number;
-  /** Of `ended`: when its connection began, and who ended it. */
+  /** Of `ended`: when its connection began. */
   readonly since?: number;
-  readonly by?: "broker" | "us" | "network";
 }
 
 export interface LoadNodeOptions {
@@ -117,7 +116,7 @@ export class LoadNode {
         const session = await link.connect(...args);
         const since = clock.now();
         note({ what: "connected", at: since });
-        void session.ended.then(({ by }) => note({ what: "ended", at: clock.now(), since, by }));
+        void session.ended.then(() => note({ what: "ended", at: clock.now(), since }));
         return {
           ack: session.ack,
           ended: session.ended,

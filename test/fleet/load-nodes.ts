@@ -58,7 +58,7 @@ export class LoadNodes implements AsyncDisposable {
 
   async look(): Promise<Looked> {
     const answers = await this.#order("look");
-    const sum = { bytesIn: 0, bytesOut: 0, stalled: 0, cpu: 0 };
+    const sum = { bytesIn: 0, bytesOut: 0, stalled: 0 };
     for (const answer of answers) {
       if (answer === "done") continue;
       this.deeds.push(...answer.deeds);
@@ -66,7 +66,6 @@ export class LoadNodes implements AsyncDisposable {
         this.#connected += what === "connected" ? 1 : what === "ended" ? -1 : 0;
       sum.bytesIn += answer.bytesIn;
       sum.bytesOut += answer.bytesOut;
-      sum.cpu += answer.cpu;
       sum.stalled = Math.max(sum.stalled, answer.stalled);
     }
     return sum;

@@ -20,6 +20,4 @@ export interface NodesFacts {
   readonly bytesOut: number;
   /** Longest time that the process has not looked at its sockets since the last look, ms. */
   readonly stalled: number;
-  /** Microseconds of a core since the start. */
-  readonly cpu: number;
 }

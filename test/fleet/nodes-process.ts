@@ -41,8 +41,7 @@ function look(): NodesFacts {
       bytesIn += received;
       bytesOut += out;
     }
-  const { user, system } = process.cpuUsage();
-  const facts = { deeds, bytesIn, bytesOut, stalled, cpu: user + system };
+  const facts = { deeds, bytesIn, bytesOut, stalled };
   deeds = [];
   stalled = 0;
   return facts;

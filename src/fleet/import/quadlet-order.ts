@@ -1,4 +1,4 @@
-// What systemd is told of a container: in which order it starts, and what else has no counterpart.
+// The sections of a unit that systemd reads: in which order its container starts, and which keys have no counterpart.
 
 import { sectionOf, type QuadletUnit } from "./quadlet-unit.ts";
 import { objectNameOf, type Service } from "./service.ts";

@@ -135,27 +135,31 @@ function withVariables(
 }
 
 function withPodmanArgs(file: UnitFile, tell: Tell): UnitFile {
-  const container = file.get("Container");
-  const written = container?.get("PodmanArgs");
-  if (container === undefined || written === undefined) return file;
-  const { keys, others } = readPodmanArgs(written);
-  if (others.length > 0) tell("PodmanArgs", `${others.join(" ")}: has no counterpart`);
-  const section = new Map(container);
-  section.delete("PodmanArgs");
-  for (const [key, value] of keys) section.set(key, [...(section.get(key) ?? []), value]);
-  return new Map([...file, ["Container", section]]);
+  return replacing(file, "PodmanArgs", (written) => {
+    const { keys, others } = readPodmanArgs(written);
+    if (others.length > 0) tell("PodmanArgs", `${others.join(" ")}: has no counterpart`);
+    return keys;
+  });
 }
 
 /** What of Mount can be written as Volume or Tmpfs is. */
 function withMounts(file: UnitFile): UnitFile {
+  return replacing(file, "Mount", (written) =>
+    written.map((one) => readMount(one) ?? ["Mount", one]),
+  );
+}
+
+/** The container with other entries in place of those of one key. */
+function replacing(
+  file: UnitFile,
+  replaced: string,
+  by: (written: readonly string[]) => readonly (readonly [key: string, value: string])[],
+): UnitFile {
   const container = file.get("Container");
-  const written = container?.get("Mount");
+  const written = container?.get(replaced);
   if (container === undefined || written === undefined) return file;
   const section = new Map(container);
-  section.delete("Mount");
-  for (const one of written) {
-    const [key, value] = readMount(one) ?? ["Mount", one];
-    section.set(key, [...(section.get(key) ?? []), value]);
-  }
+  section.delete(replaced);
+  for (const [key, value] of by(written)) section.set(key, [...(section.get(key) ?? []), value]);
   return new Map([...file, ["Container", section]]);
 }

@@ -71,7 +71,7 @@ export function sizeOf(written: unknown, place: FieldPlace): string | undefined 
   return amountOf(written, byteQuantity, place);
 }
 
-/** undefined = nothing is written, or 0, which is no limit; what cannot be read is told. */
+/** undefined = nothing is written, or 0, which is no limit; an amount that cannot be read becomes a remark. */
 function amountOf(
   written: unknown,
   read: (written: unknown) => string | undefined,
@@ -148,7 +148,7 @@ export function probeTimes(
 const DEFAULT_SECONDS = 30;
 const DEFAULT_RETRIES = 3;
 
-/** Of processor and memory; what cannot be read is told and left out. */
+/** Of processor and memory; an amount that cannot be read is left out with a remark. */
 export function amounts(
   { cpus, memory }: Readonly<Record<string, unknown>>,
   place: FieldPlace,

@@ -198,7 +198,7 @@ function openedOf(node: string, answer: Answer | undefined) {
 
 function unusableKey(node: string, judged: NodeKeyState): CliError {
   const problem = printable(keyProblem(node, judged) ?? "");
-  // With another key than the accepted one somebody else may be there: nothing is asked of it.
+  // Another key than the accepted one may be another device's: the operator's program sends it no command.
   const isUnknown = judged.type === "New" || judged.type === "None";
   return isUnknown ? new NoSession(problem) : new CliError(problem);
 }

@@ -96,9 +96,9 @@ export async function fleetUi(parts: FleetParts, flags: UiFlags): Promise<0> {
     work: workOf(about.isReadOnly, actions, logs),
   });
   const listen = { ...address, port: server.port };
-  const told = fixed === undefined ? token : undefined;
+  const printedToken = fixed === undefined ? token : undefined;
   const scheme = isSecure ? "https" : "http";
-  terminal.out(`${printedAddress({ scheme, listen, own: ownAddresses(), token: told })}\n`);
+  terminal.out(`${printedAddress({ scheme, listen, own: ownAddresses(), token: printedToken })}\n`);
   terminal.err(notice(flags, { isSecure, isLoopback: address.isLoopback }));
   await connection.run(signal);
   return 0;

@@ -4,13 +4,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { capturedTerminal } from "../../../src/fleet/ui/captured-terminal.ts";
-import { fleetUi } from "../../../src/fleet/ui/ui.ts";
-import { systemClock, systemRandom } from "../../../src/lib/system-clock.ts";
-import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import { startBroker, type Broker } from "../../harness/broker.ts";
 import { BrokerClient } from "../../harness/broker-client.ts";
 import { makeTempDirectory } from "../../harness/temp-directory.ts";
+import { startFleetUi } from "./fleet-ui.ts";
 
 const temp = makeTempDirectory();
 const clock = systemClock();
@@ -42,29 +40,9 @@ function state(node: string, word: string): Promise<void> {
 type Reader = (wanted: RegExp) => Promise<string>;
 
 async function openPage(flags: { readonly nodes?: string } = {}): Promise<Reader> {
-  const printed = Promise.withResolvers<string>();
-  const terminal = {
-    ...capturedTerminal({ clock, environment: {} }, stop.signal, () => undefined),
-    out: (text: string) => printed.resolve(text.trim()),
-  };
-  const running = fleetUi(
-    { terminal, link: new MqttjsLink(clock), random: systemRandom },
-    {
-      ...flags,
-      url: broker.url,
-      steps: [{ percent: 100 }],
-      bake: 0,
-      maxFailures: 2,
-      onFailure: "pause",
-      history: join(temp.path, "history"),
-      keys: "fleet-keys",
-      timeout: 60_000,
-    },
-  );
+  const options = { clock, directory: temp.path, flags: { ...flags, url: broker.url } };
+  const { origin, token, ended: running } = await startFleetUi(options, stop.signal);
   ended.push(running);
-  const [origin = "", token = ""] = (
-    await Promise.race([printed.promise, running.then(() => "")])
-  ).split("/#token=");
   const answer = await fetch(`${origin}/api/nodes`, {
     headers: { authorization: `Bearer ${token}` },
     signal: stop.signal,

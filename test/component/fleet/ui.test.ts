@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { request } from "node:http";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
-import type { Terminal } from "../../../src/cli/process-io.ts";
-import { capturedTerminal } from "../../../src/fleet/ui/captured-terminal.ts";
 import { orderIn } from "../../../src/fleet/rollout/rollout-topic.ts";
 import {
   isSignedBy,
@@ -17,15 +15,14 @@ import {
 } from "../../../src/fleet/trust/signing-keys.ts";
 import { MAX_BODY_BYTES, MAX_STREAMS } from "../../../src/fleet/ui/ui-server.ts";
 import { PAGE_FILES } from "../../../src/fleet/ui/page-files.ts";
-import { fleetUi } from "../../../src/fleet/ui/ui.ts";
-import { systemClock, systemRandom } from "../../../src/lib/system-clock.ts";
-import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import { readSignedMessage } from "../../../src/protocol/dsse.ts";
 import { ROLLOUT as ROLLOUT_TYPE, type RolloutOrder } from "../../../src/protocol/rollout-order.ts";
 import { jsonBytes } from "../../../src/protocol/wire-text.ts";
 import { startBroker, type Broker } from "../../harness/broker.ts";
 import { BrokerClient } from "../../harness/broker-client.ts";
 import { makeTempDirectory } from "../../harness/temp-directory.ts";
+import { startFleetUi } from "./fleet-ui.ts";
 
 const temp = makeTempDirectory();
 const clock = systemClock();
@@ -45,25 +42,8 @@ beforeAll(async () => {
   const key = join(temp.path, "key.pem");
   writeFileSync(key, privatePem);
   signer = readSigner(key);
-  const address = Promise.withResolvers<string>();
-  const terminal: Terminal = {
-    ...capturedTerminal({ clock, environment: {} }, stop.signal, () => undefined),
-    out: (text) => address.resolve(text.trim()),
-  };
-  const parts = { terminal, link: new MqttjsLink(clock), random: systemRandom };
-  ended = fleetUi(parts, {
-    url: broker.url,
-    key: [key],
-    steps: [{ percent: 100 }],
-    bake: 0,
-    maxFailures: 2,
-    onFailure: "pause",
-    history: join(temp.path, "history"),
-    keys: "fleet-keys",
-    timeout: 60_000,
-  });
-  const printed = await Promise.race([address.promise, ended.then(() => "")]);
-  [origin = "", token = ""] = printed.split("/#token=");
+  const options = { clock, directory: temp.path, flags: { url: broker.url, key: [key] } };
+  ({ origin, token, ended } = await startFleetUi(options, stop.signal));
 }, 120_000);
 
 afterAll(async () => {

@@ -119,35 +119,57 @@ export function readState(payload: Uint8Array): NodeState | undefined {
 
 export function readReport(payload: Uint8Array): NodeReport | undefined {
   const report = readWire(REPORT, payload);
-  if (report?.kind !== "ReportedState") return undefined;
-  const { time, clockTrusted, desired, status } = report;
-  let known: Details | undefined;
-  const details = (): Details => (known ??= readWire(DETAILS, payload) ?? NO_DETAILS);
-  return {
-    time,
-    clockTrusted,
-    desired,
-    ready: status.conditions.find(({ type }) => type === "Ready")?.status ?? "",
-    troubles: status.conditions.flatMap(({ type, status: is }) =>
-      type !== "Ready" && is === "True" ? [type] : [],
-    ),
-    get labels() {
-      return details().labels;
-    },
-    get pods() {
-      return details().pods;
-    },
-    get conditions() {
-      return details().status.conditions;
-    },
-    get address() {
-      const { addresses } = details().status;
-      return addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
-    },
-    get nodeInfo() {
-      return details().status.nodeInfo;
-    },
-  };
+  return report?.kind === "ReportedState" ? new ReadReport(report, payload) : undefined;
+}
+
+/** A class: of ten thousand objects with getters of their own, each getter would be an object too. */
+class ReadReport implements NodeReport {
+  readonly time: string;
+  readonly clockTrusted: boolean;
+  readonly desired: readonly ReportedAck[];
+  readonly ready: string;
+  readonly troubles: readonly string[];
+  readonly #payload: Uint8Array;
+  #read: Details | undefined;
+
+  constructor(
+    { time, clockTrusted, desired, status: { conditions } }: Report,
+    payload: Uint8Array,
+  ) {
+    this.time = time;
+    this.clockTrusted = clockTrusted;
+    this.desired = desired;
+    this.ready = conditions.find(({ type }) => type === "Ready")?.status ?? "";
+    this.troubles = conditions.flatMap(({ type, status }) =>
+      type !== "Ready" && status === "True" ? [type] : [],
+    );
+    this.#payload = payload;
+  }
+
+  get #details(): Details {
+    return (this.#read ??= readWire(DETAILS, this.#payload) ?? NO_DETAILS);
+  }
+
+  get labels(): Details["labels"] {
+    return this.#details.labels;
+  }
+
+  get pods(): Details["pods"] {
+    return this.#details.pods;
+  }
+
+  get conditions(): Details["status"]["conditions"] {
+    return this.#details.status.conditions;
+  }
+
+  get address(): string {
+    const { addresses } = this.#details.status;
+    return addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
+  }
+
+  get nodeInfo(): Readonly<Record<string, string>> {
+    return this.#details.status.nodeInfo;
+  }
 }
 
 export function readEvents(payload: Uint8Array): readonly EventReport[] {

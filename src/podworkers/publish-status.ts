@@ -5,6 +5,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { FieldError } from "../lib/result.ts";
+import { isAbout } from "../source/precedence.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/pod-facts.ts";
 import { generatePodStatus } from "../status/generate-pod-status.ts";
@@ -84,16 +85,11 @@ export class StatusPublisher {
 
 /** The pod is still wanted, but a pod of a higher-ranking source has taken its host port or its room. k8s: DisruptionTarget */
 export function disruptionOf(
-  { pod, source }: DesiredPod,
+  desired: DesiredPod,
   rejected: readonly Rejection[],
 ): PodFacts["disruption"] {
-  const { namespace, name } = pod.metadata;
   const why = rejected.find(
-    (one) =>
-      /^(?:HostPortConflict|OutOf.+)$/.test(one.code) &&
-      one.source === source &&
-      one.namespace === namespace &&
-      one.name === name,
+    (one) => /^(?:HostPortConflict|OutOf.+)$/.test(one.code) && isAbout(one, desired),
   );
   return why === undefined
     ? undefined

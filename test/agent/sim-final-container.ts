@@ -17,6 +17,8 @@ export interface ContainerCase {
   readonly spec: SimSpec;
   readonly own: SimContainer;
   readonly end: PodEnd;
+  /** Its containers run on, and no other one begins: the data of its claim are those of files now. */
+  readonly lacksClaim: boolean;
 }
 
 /** `newest` in the order of the spec. */
@@ -30,16 +32,16 @@ export function podEnd(spec: SimSpec, newest: readonly (FakeContainer | undefine
 }
 
 export function wrongContainer(
-  { spec, own, end }: ContainerCase,
+  { spec, own, end, lacksClaim }: ContainerCase,
   container: FakeContainer | undefined,
 ): string | undefined {
-  if (container === undefined) return end.neverBegan ? undefined : "was never made";
+  if (container === undefined) return end.neverBegan || lacksClaim ? undefined : "was never made";
   switch (container.state) {
     case ContainerState.CONTAINER_RUNNING:
       if (own.role === "init") return "is an init container and runs";
       return own.role === "sidecar" && end.finished ? "runs beside a finished pod" : undefined;
     case ContainerState.CONTAINER_EXITED:
-      if (end.finished || !runsAgain(spec, own, container.exitCode)) return undefined;
+      if (end.finished || lacksClaim || !runsAgain(spec, own, container.exitCode)) return undefined;
       return `does not run, and has ended with ${container.exitCode}`;
     case ContainerState.CONTAINER_CREATED:
       return "was made and never started";

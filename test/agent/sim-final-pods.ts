@@ -59,9 +59,9 @@ function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
   if (stray !== undefined) return `${stray.id} of ${spec.key} runs, but is not the newest`;
   if (running.length > 0 !== sandbox.ready)
     return `${spec.key}: ${running.length} run, but its sandbox is ready: ${sandbox.ready}`;
-  const end = podEnd(spec, newest);
+  const pod = { spec, end: podEnd(spec, newest), lacksClaim: lacksClaim(world, spec) };
   for (const [index, own] of spec.containers.entries()) {
-    const wrong = wrongContainer({ spec, own, end }, newest[index]);
+    const wrong = wrongContainer({ ...pod, own }, newest[index]);
     if (wrong !== undefined) return `${spec.key}/${own.name} ${wrong}`;
   }
   return undefined;

@@ -1,4 +1,4 @@
-// The command line of the emulator: a small arm64 machine without any network device.
+// The command line of the emulator: a small arm64 machine, without a network device unless it shall have one.
 
 export interface Machine {
   readonly kernel: string;
@@ -16,15 +16,20 @@ export interface Machine {
   readonly payload?: string;
   /** Of `-rtc base=`; absent = now. */
   readonly clock?: string;
+  /** A network of its own with `HOST`; absent = no network device. */
+  readonly uplink?: boolean;
 }
+
+/** On a guest's uplink: this machine's loopback. Without a default route it reaches nothing else. */
+export const HOST = "10.0.2.2";
 
 /** One option with its value in each row. */
 export function emulator(machine: Machine): readonly string[] {
-  const { clock, control, payload } = machine;
+  const { clock, control, payload, uplink = false } = machine;
   const rows: readonly (readonly string[])[] = [
     ["-nodefaults", "-no-user-config", "-no-reboot"],
     ["-display", "none"],
-    ["-nic", "none"],
+    ...(uplink ? UPLINK : [["-nic", "none"]]),
     ["-M", "virt"],
     ["-cpu", "cortex-a72"],
     ["-smp", "2"],
@@ -43,6 +48,12 @@ export function emulator(machine: Machine): readonly string[] {
   ];
   return ["qemu-system-aarch64", ...rows.flat()];
 }
+
+const UPLINK: readonly (readonly string[])[] = [
+  ["-netdev", "user,id=uplink,ipv6=off"],
+  // Nothing is booted from it: no ROM.
+  ["-device", "virtio-net-pci,netdev=uplink,romfile="],
+];
 
 function controlPort(socket: string): readonly (readonly string[])[] {
   return [

@@ -25,6 +25,15 @@ for try in 1 2 3 4 5 6 7 8 9 10; do
 done
 exit 1`;
 
+/** No default route: it reaches the host's loopback, and nothing else. */
+const UPLINK = `for try in 1 2 3 4 5 6 7 8 9 10; do
+  for device in /sys/class/net/e*; do
+    ip address replace 10.0.2.15/24 dev "\${device##*/}" && ip link set "\${device##*/}" up && exit 0
+  done
+  sleep 3
+done
+exit 1`;
+
 export interface GuestOptions {
   readonly image: BaseImage;
   readonly temp: TempDirectory;
@@ -36,6 +45,8 @@ export interface GuestOptions {
   readonly clock?: string;
   /** Begins with the disk of another guest, as it is now; absent = with the base image. */
   readonly copyOf?: Guest;
+  /** Whether it reaches the host's loopback, at emulator.ts' `HOST`; absent = it has no network device. */
+  readonly uplink?: boolean;
   /** Of the chances at a power cut. */
   readonly seed?: number;
 }
@@ -91,7 +102,7 @@ export class Guest {
     this.#boots += 1;
     const control = join(this.#directory, "control.sock");
     rmSync(control, { force: true });
-    const { image, payload, memoryMegabytes = 1024 } = this.#options;
+    const { image, payload, memoryMegabytes = 1024, uplink = false } = this.#options;
     const diskSocket = join(this.#directory, "disk.sock");
     this.#disk.listen(diskSocket);
     const disk = `file.driver=nbd,file.server.type=unix,file.server.path=${diskSocket},driver=raw,cache=none`;
@@ -102,6 +113,7 @@ export class Guest {
       memoryMegabytes,
       console: this.consoleFile,
       control,
+      uplink,
       ...(payload === undefined ? {} : { payload }),
       ...(this.#clock === undefined ? {} : { clock: this.#clock }),
     });
@@ -119,6 +131,7 @@ export class Guest {
     if (answer?.stdout !== "hello\n")
       throw new Error(`the guest did not boot\n${this.consoleTail()}`);
     if (this.#options.payload !== undefined) await this.sh(MOUNT_PAYLOAD);
+    if (this.#options.uplink === true) await this.sh(UPLINK);
   }
 
   /** Runs a shell script as root, to its end. */

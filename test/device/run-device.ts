@@ -15,6 +15,7 @@ import { firstBoot } from "./scenarios/first-boot.ts";
 import { fullDisk } from "./scenarios/full-disk.ts";
 import { packageLife } from "./scenarios/package.ts";
 import { powerCuts } from "./scenarios/power-cuts.ts";
+import { preparedImage } from "./scenarios/prepared-image.ts";
 import { rollbackCuts } from "./scenarios/rollback-cuts.ts";
 import { settingsCuts } from "./scenarios/settings-cuts.ts";
 import { suites } from "./scenarios/suites.ts";
@@ -31,6 +32,7 @@ const SCENARIOS: readonly Scenario[] = [
   rollbackCuts,
   updateCuts,
   settingsCuts,
+  preparedImage,
   cgroups,
   suites,
   figures,

@@ -11,6 +11,7 @@ import { restartsOf, type WritingPod } from "./log-end.ts";
 import { LogPrinter } from "./log-printer.ts";
 import type { Terminal } from "../process-io.ts";
 import { printable, printableText } from "../terminal-text.ts";
+import { StatusError } from "../write/status-text.ts";
 
 interface LogsFlags {
   readonly namespace: string;
@@ -158,11 +159,12 @@ class LogReader {
     return undefined;
   }
 
-  /** How often the container was restarted; undefined = it writes no more, or its pod is gone. */
+  /** How often the container was restarted; undefined = it writes no more, or its pod is gone. Throws CliError when the
+   * agent, or the session with it, is gone: whether it writes more is not known. */
   async #restarts({ namespace, pod, container }: LogTarget): Promise<number | undefined> {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
     const found = await this.#client.object(path, isWritingPod).catch((error: unknown) => {
-      if (error instanceof CliError) return undefined;
+      if (error instanceof StatusError && error.reason === "NotFound") return undefined;
       throw error;
     });
     return found === undefined ? undefined : restartsOf(found, container);

@@ -53,10 +53,22 @@ export function warningsOf(header: string): readonly string[] {
   return [...quoted].map(([, text = ""]) => text.replaceAll(/\\(.)/g, "$1"));
 }
 
-/** The sentence of a metav1.Status; undefined = it is none. */
-export function statusError(text: string): CliError | undefined {
+/** What the agent answered instead of an object. */
+export class StatusError extends CliError {
+  /** `NotFound`, `Conflict`, …; "" = the answer has none. */
+  readonly reason: string;
+
+  constructor(message: string, reason: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Of a metav1.Status; undefined = it is none. */
+export function statusError(text: string): StatusError | undefined {
   const status = parseJson(text);
   if (!isJsonObject(status)) return undefined;
-  const { kind, message } = status;
-  return kind === "Status" && typeof message === "string" ? new CliError(message) : undefined;
+  const { kind, message, reason } = status;
+  if (kind !== "Status" || typeof message !== "string") return undefined;
+  return new StatusError(message, typeof reason === "string" ? reason : "");
 }

@@ -103,6 +103,39 @@ describe("agent logs", () => {
     expect(asked).toEqual(["web/main?follow=true&tailLines=0", "web/main?follow=true"]);
   });
 
+  test("-f fails when the agent is gone while the next instance is waited for", async () => {
+    serve([pod("web", ["main"])], () => "round 1\n");
+    let questions = 0;
+    stage.agent.answers.set(`${NAMESPACE}/web`, () => {
+      questions += 1;
+      const containerStatuses = [{ name: "main", restartCount: 0, state: {}, lastState: {} }];
+      const status = { phase: "Running", containerStatuses };
+      return questions > 2
+        ? new Response("going", { status: 500 })
+        : Response.json({ ...pod("web", ["main"]), status });
+    });
+    expect(await stage.run("logs -f web")).toBe(1);
+    expect(stage.terminal.stdout).toBe("round 1\n");
+    expect(stage.terminal.stderr).toContain("HTTP 500: going");
+  });
+
+  test("-f ends when the pod is deleted", async () => {
+    serve([pod("web", ["main"])], () => "round 1\n");
+    let questions = 0;
+    stage.agent.answers.set(`${NAMESPACE}/web`, () => {
+      questions += 1;
+      const containerStatuses = [{ name: "main", restartCount: 0, state: {}, lastState: {} }];
+      const gone = { kind: "Status", reason: "NotFound", message: 'pods "web" not found' };
+      return questions > 2
+        ? Response.json(gone, { status: 404 })
+        : Response.json({
+            ...pod("web", ["main"]),
+            status: { phase: "Running", containerStatuses },
+          });
+    });
+    expect(await stage.run("logs -f web")).toBe(0);
+  });
+
   const ended = (name: string, exitCode: number): ContainerStatus =>
     ({ name, restartCount: 0, state: { terminated: { exitCode } }, lastState: {} }) as never;
   test.each<[string, Partial<PodView["spec"]> & { restartPolicy?: string }, PodView["status"]]>([

@@ -6,6 +6,7 @@ import { disruptionOf } from "../../../src/podworkers/publish-status.ts";
 const conflict: Rejection = {
   source: "mqtt:node",
   ref: "generation 3",
+  kind: "Pod",
   namespace: "default",
   name: "web",
   code: "HostPortConflict",
@@ -25,6 +26,7 @@ test.each<[string, Partial<Rejection>]>([
   ["another pod", { name: "db" }],
   ["a pod of that name in another namespace", { namespace: "prod" }],
   ["the same pod of another source", { source: "file" }],
+  ["a ConfigMap of that name", { kind: "ConfigMap" }],
   ["another refusal", { code: "Shadowed" }],
 ])("a refusal of %s is no disruption", (_what, more) => {
   expect(disruptionOf(web, [{ ...conflict, ...more }])).toBeUndefined();

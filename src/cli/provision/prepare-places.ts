@@ -13,22 +13,23 @@ export function placesOf(
   { stateDir, podLogsDir, claimRoot }: Pick<AgentConfig, "stateDir" | "podLogsDir" | "claimRoot">,
   root = "/",
 ): StatePlaces {
-  const files = realFiles();
-  const below = (path: string): string => {
-    const at = join(root, path);
-    if (root === "/") return at;
-    const place = files.place(at);
-    const real = files.place(root);
-    if (place !== undefined && real !== undefined && `${place}/`.startsWith(`${real}/`)) return at;
-    throw new CliError(
-      `${at} leads out of ${root} by a link; mount the image and run agent prepare-image in it with chroot`,
-    );
-  };
   return {
-    files,
-    stateDir: below(stateDir),
-    podLogsDir: below(podLogsDir),
-    claimRoot: below(claimRoot),
+    files: realFiles(),
+    stateDir: placeBelow(root, stateDir),
+    podLogsDir: placeBelow(root, podLogsDir),
+    claimRoot: placeBelow(root, claimRoot),
     unmountBelow: (directory) => unmountAll({ mounts: realMounts() }, directory),
   };
+}
+
+/** Throws CliError when a link in the image leads out of it. */
+export function placeBelow(root: string, path: string): string {
+  const at = join(root, path);
+  if (root === "/") return at;
+  const files = realFiles();
+  const [place, real] = [files.place(at), files.place(root)];
+  if (place !== undefined && real !== undefined && `${place}/`.startsWith(`${real}/`)) return at;
+  throw new CliError(
+    `${at} leads out of ${root} by a link; mount the image and run agent prepare-image in it with chroot`,
+  );
 }

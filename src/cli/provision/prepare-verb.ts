@@ -1,7 +1,7 @@
 // Performs: `agent prepare-image`: makes an image for many devices out of the disk of one that has run.
 
-import { existsSync, readFileSync, truncateSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, lstatSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { LABEL } from "../../api/pod/labels.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { grpcCriClient } from "../../cri/cri-client.ts";
@@ -18,7 +18,7 @@ import { configPath, loadConfig, type ConnectionFlags } from "../load-config.ts"
 import { isConfirmed, type Terminal } from "../process-io.ts";
 import { printable } from "../terminal-text.ts";
 import { configNow } from "./starting-config.ts";
-import { placesOf } from "./prepare-places.ts";
+import { placeBelow, placesOf } from "./prepare-places.ts";
 import { sharedByCopies, type SharedFacts } from "./shared-by-copies.ts";
 
 interface PrepareFlags {
@@ -30,6 +30,8 @@ interface PrepareFlags {
 }
 
 const MACHINE_ID = "etc/machine-id";
+/** Debian's dbus makes it as a file of its own, from which systemd fills an empty /etc/machine-id. */
+const DBUS_ID = "var/lib/dbus/machine-id";
 const CALL_MS = 5_000;
 
 /** The exit code: 1 when the question was not answered with yes. Throws CliError when an agent or its pods run. */
@@ -47,7 +49,7 @@ export async function prepareImage({ flags, terminal }: VerbCall): Promise<0 | 1
   if (!yes && !(await isMeant(terminal))) return 1;
   try {
     // First: a copy that finishes this may take an ID that it finds for its own.
-    if (machineId) emptyMachineId(join(root, MACHINE_ID));
+    if (machineId) removeMachineId(root);
     prepare(places, { claims, ...imageFacts(root) });
   } catch (error) {
     throw new CliError(
@@ -80,7 +82,9 @@ function tellPlan(
   for (const { path, what } of plan.removed)
     line(`${isDry ? "would remove" : "removes"} ${path}: ${what}`);
   if (flags.machineId === true)
-    line(`${isDry ? "would empty" : "empties"} ${join(flags.root, MACHINE_ID)}`);
+    line(
+      `${isDry ? "would empty" : "empties"} ${join(flags.root, MACHINE_ID)}, and D-Bus's copy of it`,
+    );
   for (const name of plan.unknown)
     line(`${join(flags.stateDir, name)} stays: it is not the agent's`);
 }
@@ -134,7 +138,7 @@ async function mustBeIdle(config: AgentConfig, terminal: Terminal): Promise<void
 /** What every copy begins with. */
 function imageFacts(root: string) {
   const hostname = root === "/" ? readMachineFacts().hostname : textOf(root, "etc/hostname");
-  return { hostname, machineId: textOf(root, MACHINE_ID) };
+  return { hostname, machineId: textOf(root, MACHINE_ID) || textOf(root, DBUS_ID) };
 }
 
 function textOf(root: string, path: string): string {
@@ -146,8 +150,15 @@ function textOf(root: string, path: string): string {
   }
 }
 
-/** machine-id(5): an empty file is filled at the next boot. */
-function emptyMachineId(path: string): void {
+/** machine-id(5): an empty file is filled at the next boot, from D-Bus's if that is there. */
+function removeMachineId(root: string): void {
+  const path = placeBelow(root, MACHINE_ID);
+  const dbus = join(placeBelow(root, dirname(DBUS_ID)), basename(DBUS_ID));
+  // A link leads to the file that is emptied.
+  if (lstatSync(dbus, { throwIfNoEntry: false })?.isFile() === true) {
+    rmSync(dbus);
+    syncPath(dirname(dbus));
+  }
   if (!existsSync(path)) return;
   truncateSync(path, 0);
   syncPath(path);

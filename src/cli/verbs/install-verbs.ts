@@ -62,7 +62,8 @@ export const INSTALL_VERBS: readonly Verb[] = [
       "remove what makes this node itself, so that each copy of its disk becomes a node of its own; needs a stopped agent",
     flags: {
       "--dry-run": "say what would be removed",
-      "--machine-id": "also empty /etc/machine-id, which systemd makes anew at the next boot",
+      "--machine-id":
+        "also empty /etc/machine-id and D-Bus's copy; systemd makes them anew at the next boot",
       "--claims": "also remove the data of claims",
       "--yes": "do not ask for confirmation",
       "--root <directory>": {

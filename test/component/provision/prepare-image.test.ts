@@ -2,7 +2,7 @@
 // people have put there stays.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 import { placesOf } from "../../../src/cli/provision/prepare-places.ts";
@@ -107,6 +107,29 @@ describe("agent prepare-image", () => {
     expect(existsSync(join(root, "var/lib/agent/claims"))).toBe(false);
     expect(preparedMark(realFiles(), join(root, "var/lib/agent"))).toMatchObject({ machineId: "" });
     expect(terminal.stderr).not.toMatch(/machine ID|data of claims/);
+  });
+
+  test("also D-Bus's machine ID, from which systemd would fill the empty one", async () => {
+    writeTree(root, { "var/lib/dbus/machine-id": "abc\n" });
+    expect(await runOn(terminal, `prepare-image --yes --machine-id --root ${root}`)).toBe(0);
+    expect(existsSync(join(root, "var/lib/dbus/machine-id"))).toBe(false);
+    expect(preparedMark(realFiles(), join(root, "var/lib/agent"))).toMatchObject({ machineId: "" });
+  });
+
+  test("not a link of D-Bus to the machine ID", async () => {
+    writeTree(root, { "var/lib/dbus/other": "" });
+    symlinkSync("/etc/machine-id", join(root, "var/lib/dbus/machine-id"));
+    expect(await runOn(terminal, `prepare-image --yes --machine-id --root ${root}`)).toBe(0);
+    expect(readlinkSync(join(root, "var/lib/dbus/machine-id"))).toBe("/etc/machine-id");
+    expect(readFileSync(join(root, "etc/machine-id"), "utf8")).toBe("");
+  });
+
+  test("where only D-Bus has a machine ID, that is the one of the image", async () => {
+    writeTree(root, { "etc/machine-id": "", "var/lib/dbus/machine-id": "def\n" });
+    expect(await runOn(terminal, `prepare-image --yes --root ${root}`)).toBe(0);
+    expect(preparedMark(realFiles(), join(root, "var/lib/agent"))).toMatchObject({
+      machineId: "def",
+    });
   });
 
   test("changes nothing with --dry-run, and nothing without a yes", async () => {

@@ -121,7 +121,12 @@ interface Node {
 }
 
 async function nodeOf({ guest }: Device): Promise<Node> {
-  return JSON.parse(await guest.sh("agent get node -o json", SLOW_SECONDS)) as Node;
+  const listed = JSON.parse(await guest.sh("agent get node -o json", SLOW_SECONDS)) as {
+    readonly items: readonly Node[];
+  };
+  const [node] = listed.items;
+  if (node === undefined) throw new Error("the agent shows no node");
+  return node;
 }
 
 function duplicate({ status: { conditions } }: Node): string | undefined {

@@ -1,6 +1,7 @@
 // Judges ends: nobody is stopped for nothing, before his turn, without his hook, or with less time than he was promised.
 
 import type { Monotonic } from "../../src/lib/clock.ts";
+import { RELIST_MS } from "../../src/pleg/relist.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ConfigJudge } from "./sim-judge-config.ts";
@@ -18,6 +19,8 @@ export interface StopJudgeOptions {
   readonly orders: OrderJudge;
   /** For so long after an exit it cannot be known. */
   readonly unseenMs: number;
+  /** Whether an event of a container was lost: its exit comes to light with the next list. */
+  readonly isUntold: (id: string) => boolean;
   /** Its end was ordered for a good reason. */
   readonly onCause: (container: FakeContainer) => void;
   /** The reason may be what it has read. */
@@ -43,6 +46,8 @@ const EVICTED_SECONDS = 1;
 const LEAST_SECONDS = 2;
 /** So long a sidecar waits beyond its own time for those before it. */
 const LATE_TURN_MS = 3_000;
+/** Longest time between two lists, with its jitter. */
+const LISTS_MS = 1.1 * RELIST_MS;
 
 export class StopJudge {
   readonly #options: StopJudgeOptions;
@@ -246,11 +251,12 @@ export class StopJudge {
 
   /** It was about to read something new, or was ordered to restart, when the end of its pod came or could not be known yet. */
   #restartsAlone(container: FakeContainer, { uid }: SimSpec, { since }: Reason): boolean {
-    const { config, orders, unseenMs } = this.#options;
+    const { config, orders, unseenMs, isUntold } = this.#options;
     const ledger = this.#ledger;
     if (this.#removedAt.get(uid) === ledger.now) return config.mayRestart(container);
     if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
-    const isUnseen = ledger.now - since <= unseenMs;
+    const listedMs = ledger.containersOf(uid).some(({ id }) => isUntold(id)) ? LISTS_MS : 0;
+    const isUnseen = ledger.now - since <= Math.max(unseenMs, listedMs);
     return isUnseen && (config.mayRestart(container) || orders.mayRestart(container));
   }
 

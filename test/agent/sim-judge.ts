@@ -88,6 +88,7 @@ export class SimJudge {
       config: this.config,
       orders: this.orders,
       unseenMs: options.unseenMs,
+      isUntold: (id) => options.runtime().events.untold.has(id),
       onCause: (container) => this.#starts.onCause(container),
       onConfigStop: (container) => this.#starts.onConfigStop(container),
       onOrder: (container) => this.#starts.onOrder(container),

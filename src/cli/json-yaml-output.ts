@@ -42,5 +42,7 @@ export async function printDocument(
 /** JSON first: of two references to one object YAML would make an alias. */
 async function yamlOf(object: object): Promise<string> {
   const { stringify } = await import("yaml");
-  return stringify(JSON.parse(JSON.stringify(object)), { aliasDuplicateObjects: false });
+  // Words such as `yes`, which YAML 1.1 reads as booleans, get quotes: kubectl and the decoder read it.
+  const options = { aliasDuplicateObjects: false, compat: "yaml-1.1" } as const;
+  return stringify(JSON.parse(JSON.stringify(object)), options);
 }

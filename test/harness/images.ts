@@ -16,6 +16,10 @@ export interface ImageSpec {
   /** Text of /etc/image-version: makes two variants differ. */
   readonly version: string;
   readonly entrypoint?: readonly string[];
+  /** Words after the entrypoint. */
+  readonly command?: readonly string[];
+  /** Beside busybox. */
+  readonly files?: readonly TarEntry[];
   /** A number, or a name of /etc/passwd; absent = root. */
   readonly user?: string;
   /** Bytes of a file that cannot be compressed: makes its download take time. */
@@ -43,6 +47,7 @@ export function dockerArchive(spec: ImageSpec): Uint8Array {
       Env: ["PATH=/bin"],
       ...(spec.user === undefined ? {} : { User: spec.user }),
       ...(spec.entrypoint === undefined ? { Cmd: ["sh"] } : { Entrypoint: spec.entrypoint }),
+      ...(spec.command === undefined ? {} : { Cmd: spec.command }),
     },
     rootfs: { type: "layers", diff_ids: [`sha256:${layerDigest}`] },
     history: [{ created: "2026-01-01T00:00:00Z", created_by: "test/harness/images.ts" }],
@@ -111,6 +116,7 @@ function layerEntries(spec: ImageSpec): readonly TarEntry[] {
     text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"),
     text("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
     text("etc/image-version", `${spec.version}\n`),
+    ...(spec.files ?? []),
     ...(spec.ballast === undefined ? [] : [ballast(spec.ballast, spec.version)]),
   ];
 }

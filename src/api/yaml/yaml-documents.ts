@@ -98,10 +98,24 @@ export function readDocuments(
   written: string | Uint8Array,
   limits: TextLimits = FILE_LIMITS,
 ): ReadDocuments {
+  return readText(written, { limits, areWordsText: false });
+}
+
+/** The same for a file that others read by YAML 1.2: `yes`, `on` and the like are text. */
+export function readModernDocuments(written: string | Uint8Array): ReadDocuments {
+  return readText(written, { limits: FILE_LIMITS, areWordsText: true });
+}
+
+interface ReadingOptions {
+  readonly limits: TextLimits;
+  readonly areWordsText: boolean;
+}
+
+function readText(written: string | Uint8Array, options: ReadingOptions): ReadDocuments {
   const decoded = typeof written === "string" ? ok(written) : decodeText(written);
   if (!decoded.ok) return { documents: [], errors: decoded.errors };
   const text = decoded.value;
-  const reading = new Reading(text, limits);
+  const reading = new Reading(text, options);
   const binary = BINARY.exec(text);
   if (binary !== null) return reading.refused("the file holds binary data", binary.index);
   try {
@@ -128,6 +142,7 @@ class TooManyErrors extends Error {}
 class Reading {
   readonly #text: string;
   readonly #limits: TextLimits;
+  readonly #areWordsText: boolean;
   readonly #documents: YamlDocument[] = [];
   /** Breaks of YAML's syntax. */
   readonly #broken: FieldError[] = [];
@@ -136,9 +151,10 @@ class Reading {
   /** Counted when a place is first asked for. */
   #lines: LineCounter | undefined;
 
-  constructor(text: string, limits: TextLimits) {
+  constructor(text: string, { limits, areWordsText }: ReadingOptions) {
     this.#text = text;
     this.#limits = limits;
+    this.#areWordsText = areWordsText;
   }
 
   read(): ReadDocuments {
@@ -170,9 +186,10 @@ class Reading {
       if (this.#broken.length === MAX_ERRORS) throw new TooManyErrors();
       this.#broken.push(syntaxError(withoutText(error.message), this.#place(error.pos[0])));
     };
+    const options = { maxAliased: this.#limits.nodes, areWordsText: this.#areWordsText };
     let index = 0;
     for (const { contents } of composeDocuments(this.#text, { limits: this.#limits, onError })) {
-      if (this.#broken.length === 0) this.#add(index, yamlValue(contents, this.#limits.nodes));
+      if (this.#broken.length === 0) this.#add(index, yamlValue(contents, options));
       index += 1;
     }
   }

@@ -32,6 +32,11 @@ export function resolveScalar(text: string): ScalarValue {
   return resolveNumber(text) ?? text;
 }
 
+/** The same, but `yes`, `on` and the like stay text: so does what reads YAML 1.2. */
+export function resolveModernScalar(text: string): ScalarValue {
+  return wordBoolean(text) === undefined ? resolveScalar(text) : text;
+}
+
 /** The boolean behind y, yes, on, n, no, off (in lower, upper or title case). */
 function wordBoolean(text: string): boolean | undefined {
   const lower = text.toLowerCase();

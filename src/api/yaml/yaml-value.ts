@@ -3,7 +3,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from "yaml";
 
 import type { FieldPath } from "../decode/field-path.ts";
-import { resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
+import { resolveModernScalar, resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { grouped, shortText } from "../../lib/short-text.ts";
 
@@ -37,9 +37,16 @@ interface Sized {
   readonly size: number;
 }
 
-/** `contents` comes from the failsafe schema: every scalar is still text. `maxAliased`: nodes that all aliases together may repeat. */
-export function yamlValue(contents: unknown, maxAliased: number): DocumentValue {
-  const converter = new YamlConverter(maxAliased);
+export interface ValueOptions {
+  /** Nodes that all aliases together may repeat. */
+  readonly maxAliased: number;
+  /** `yes`, `on` and the like are text. */
+  readonly areWordsText: boolean;
+}
+
+/** `contents` comes from the failsafe schema: every scalar is still text. */
+export function yamlValue(contents: unknown, options: ValueOptions): DocumentValue {
+  const converter = new YamlConverter(options);
   const root = converter.convert(contents).value;
   const tree = { root, start: { offset: offsetOf(contents) }, members: converter.members };
   const positionOf = (path: FieldPath): SourcePosition => positionAt(tree, path);
@@ -58,10 +65,12 @@ class YamlConverter {
   readonly members = new WeakMap<object, MemberPositions>();
   readonly #anchors = new Map<string, Sized>();
   readonly #maxAliased: number;
+  readonly #resolve: (text: string) => ScalarValue;
   #aliased = 0;
 
-  constructor(maxAliased: number) {
+  constructor({ maxAliased, areWordsText }: ValueOptions) {
     this.#maxAliased = maxAliased;
+    this.#resolve = areWordsText ? resolveModernScalar : resolveScalar;
   }
 
   convert(node: unknown): Sized {
@@ -172,7 +181,7 @@ class YamlConverter {
   #scalar(node: Scalar): ScalarValue {
     const text = textOf(node);
     const tag = node.tag;
-    if (tag === undefined) return isPlain(node) ? resolveScalar(text) : text;
+    if (tag === undefined) return isPlain(node) ? this.#resolve(text) : text;
     const value = taggedScalar(tag, text);
     if (value !== undefined) return value;
     // Neither the text nor an unknown tag is shown: both may be part of a password.

@@ -102,6 +102,22 @@ export function dependenciesOf(value: unknown, tell: Tell): Service["dependsOn"]
   );
 }
 
+export interface Link {
+  /** As it is written. */
+  readonly service: string;
+  /** The name under which it is found; absent = its own. */
+  readonly alias?: string;
+}
+
+/** `db`, or `db:mysql`. */
+export function linksOf(value: unknown): readonly Link[] {
+  const written: readonly unknown[] = Array.isArray(value) ? value : [];
+  return written.map((one) => {
+    const [service = "", alias] = plain(one).split(":");
+    return { service, ...(alias === undefined || alias === service ? {} : { alias }) };
+  });
+}
+
 type Shape = "list" | "map" | "list or a map";
 
 /** Of what a service has; Compose refuses any other one. */
@@ -115,6 +131,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   ports: "list",
   expose: "list",
   devices: "list",
+  links: "list",
   volumes: "list",
   environment: "list or a map",
   labels: "list or a map",

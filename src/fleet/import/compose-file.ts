@@ -1,10 +1,12 @@
 // A compose file → services, with a remark for everything that has no counterpart. https://github.com/compose-spec/compose-spec
 
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject, memberOf, type JsonObject } from "../../lib/json.ts";
+import { linksOf } from "./compose-fields.ts";
 import type { ComposeFiles } from "./compose-mounts.ts";
 import { ServiceReader } from "./compose-service.ts";
 import { remarking } from "./service-fields.ts";
 import {
+  objectNameOf,
   UNKNOWN,
   type Imported,
   type ImportedFile,
@@ -53,7 +55,19 @@ export function importCompose({ value, variables, files }: ComposeInput): Import
     imported.push(...reader.imported);
     return read === undefined ? [] : [read];
   });
-  return { services: joined(all, tell), files: imported, remarks };
+  const linked = withLinks(all, services);
+  return { services: joined(linked, tell), files: imported, remarks };
+}
+
+/** Gives services the names under which others link to them. */
+function withLinks(all: readonly Service[], written: JsonObject): readonly Service[] {
+  const links = Object.values(written).flatMap((service) => linksOf(memberOf(service, "links")));
+  return all.map((service) => {
+    const added = links.flatMap(({ service: other, alias }) =>
+      alias === undefined || objectNameOf(other) !== service.name ? [] : [alias],
+    );
+    return { ...service, aliases: [...new Set([...service.aliases, ...added])] };
+  });
 }
 
 /** Services in the network of another one go into its pod. */

@@ -53,6 +53,18 @@ export function portsIn(
   return ports.filter(({ host, container }) => host === container);
 }
 
+/** Below it only root opens a port, unless a sysctl says otherwise. */
+const FIRST_FREE_PORT = 1_024;
+
+/** Docker lets every user of a container in a network of its own open such ports. */
+export function portSysctls(
+  hostNetwork: boolean,
+  ports: readonly ServicePort[],
+): Readonly<Record<string, string>> {
+  const isLow = ports.some(({ container }) => container < FIRST_FREE_PORT);
+  return isLow && !hostNetwork ? { "net.ipv4.ip_unprivileged_port_start": "0" } : {};
+}
+
 /** Other pods reach every port, so it only stands in the manifest. */
 function exposedPort(text: string, tell: Tell): readonly ServicePort[] {
   if (SHORT.test(text)) return shortPort(text, () => undefined);

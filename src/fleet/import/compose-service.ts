@@ -1,15 +1,24 @@
 // One service of a compose file, field by field; a field without a counterpart is a remark.
 
 import { isJsonObject, withoutUndefined, type JsonObject } from "../../lib/json.ts";
-import { dependenciesOf, hostsOf, probeOf, resourcesOf, tellShapes } from "./compose-fields.ts";
+import {
+  dependenciesOf,
+  hostsOf,
+  linksOf,
+  probeOf,
+  resourcesOf,
+  tellShapes,
+} from "./compose-fields.ts";
 import { composeMounts, type ComposeFiles } from "./compose-mounts.ts";
-import { composePorts, portsIn } from "./compose-ports.ts";
+import { composePorts, portsIn, portSysctls } from "./compose-ports.ts";
 import {
   capability,
   deviceOf,
+  envRemarks,
   flagOf,
   type FieldPlace,
   gracePeriod,
+  hostPIDOf,
   numericId,
   sharedMemory,
   tellOthers,
@@ -22,11 +31,10 @@ import {
   type Service,
   type Tell,
 } from "./service.ts";
-import { envLines, shellWords, type Variables, plain } from "./words.ts";
+import { composeEnvLines, shellWords, type Variables, plain } from "./words.ts";
 
 /** Fields of a service that are left out, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  links: "pods of a node reach each other by name",
   external_links: "pods of a node reach each other by name",
   logging: "logs go to the node, which rotates them",
   deploy: "only resources and one replica have a counterpart",
@@ -123,6 +131,11 @@ export class ServiceReader {
     });
     this.imported = mounts.imported;
     const network = this.#network();
+    const ports = portsIn(
+      network.hostNetwork,
+      composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
+      this.#tell,
+    );
     const service: Service = {
       ...NO_SERVICE,
       name: this.#name,
@@ -130,11 +143,7 @@ export class ServiceReader {
       ...this.#pullPolicy(),
       ...withoutUndefined({ command: this.#words("entrypoint"), args: this.#words("command") }),
       environment: this.#environment(),
-      ports: portsIn(
-        network.hostNetwork,
-        composePorts(this.#take("ports"), this.#take("expose"), this.#tell),
-        this.#tell,
-      ),
+      ports,
       mounts: [...mounts.mounts, ...sharedMemory(this.#take("shm_size"), this.#place("shm_size"))],
       ...probeOf(this.#take("healthcheck"), this.#tell),
       restart: this.#restart(),
@@ -148,7 +157,7 @@ export class ServiceReader {
       dropCapabilities: this.#list("cap_drop").map(capability),
       isReadOnly: this.#flag("read_only"),
       noNewPrivileges: this.#securityOptions(),
-      sysctls: this.#map("sysctls"),
+      sysctls: { ...portSysctls(network.hostNetwork, ports), ...this.#map("sysctls") },
       devices: this.#devices(),
       stdin: this.#flag("stdin_open"),
       tty: this.#flag("tty"),
@@ -166,9 +175,18 @@ export class ServiceReader {
       dns: this.#list("dns"),
       ...this.#networkNames(),
       ...network,
-      hostPID: this.#hostPID(),
+      hostPID: hostPIDOf(this.#text("pid"), this.#place("pid")),
       ...gracePeriod(this.#take("stop_grace_period"), this.#place("stop_grace_period")),
-      dependsOn: dependenciesOf(this.#take("depends_on"), this.#tell),
+      // As Compose does it, a service starts after those that it links to.
+      dependsOn: {
+        ...Object.fromEntries(
+          linksOf(this.#take("links")).map(({ service: other }) => [
+            objectNameOf(other),
+            "Running" as const,
+          ]),
+        ),
+        ...dependenciesOf(this.#take("depends_on"), this.#tell),
+      },
     };
     if (Object.keys(this.#map("labels")).length > 0)
       this.#tell(
@@ -254,7 +272,11 @@ export class ServiceReader {
       const text = typeof path === "string" ? files.read(path) : undefined;
       if (text === undefined && !isOptional)
         this.#tell("env_file", `${plain(path)} cannot be read`, true);
-      return text === undefined ? [] : [envLines(text)];
+      if (text === undefined) return [];
+      const read = composeEnvLines(text, variables);
+      for (const { message, isError } of envRemarks(plain(path), read))
+        this.#tell("env_file", `${plain(path)}: ${message}`, isError);
+      return [read.values];
     });
     const own = mapOf(this.#take("environment"), variables);
     return { ...(Object.assign({}, ...lines) as Readonly<Record<string, string>>), ...own };
@@ -311,13 +333,6 @@ export class ServiceReader {
       const written = parts.filter((part) => part !== undefined).map(plain);
       return deviceOf(written.join(":"), this.#place("devices"));
     });
-  }
-
-  #hostPID(): boolean {
-    const written = this.#text("pid");
-    if (written !== "" && written !== "host")
-      this.#tell("pid", `${written} has no counterpart: write shareProcessNamespace into one pod`);
-    return written === "host";
   }
 
   /** What else it is called in networks and by Docker. */

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SERVICE_IS_NAME } from "../../api/decode/other-kinds.ts";
-import { readDocuments } from "../../api/yaml/yaml-documents.ts";
+import { readModernDocuments } from "../../api/yaml/yaml-documents.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/exit-codes.ts";
 import { objectText, printDocument } from "../../cli/json-yaml-output.ts";
 import type { Terminal } from "../../cli/process-io.ts";
@@ -20,7 +20,8 @@ import type { ComposeFiles } from "./compose-mounts.ts";
 import { objectsOf, type WrittenObjects } from "./pods.ts";
 import { importQuadlet } from "./quadlet.ts";
 import type { Remark } from "./service.ts";
-import { envLines, plain, type Variables } from "./words.ts";
+import { envRemarks } from "./service-fields.ts";
+import { composeEnvLines, plain, type Variables } from "./words.ts";
 
 export interface ImportFlags {
   readonly output?: "json" | "yaml";
@@ -38,19 +39,21 @@ export async function importComposeFile(
   flags: ImportFlags,
 ): Promise<0 | 1> {
   const { file, bytes } = await readNamedInput(path, terminal);
-  const { documents, errors } = readDocuments(bytes);
+  const { documents, errors } = readModernDocuments(bytes);
   if (errors.length > 0) throw invalidInput(file, errors);
   const [document, second] = documents;
   if (document === undefined || second !== undefined)
     throw new UsageError(`${file} must hold exactly one compose file`);
   const directory = path === "-" ? process.cwd() : dirname(resolve(path));
-  const variables = { ...dotEnv(directory), ...terminal.environment };
+  const dotEnv = composeEnvLines(textOf(join(directory, ".env")) ?? "", terminal.environment);
+  const variables = { ...dotEnv.values, ...terminal.environment };
   const imported = importCompose({
     value: document.value,
     variables,
     files: filesIn(directory, variables),
   });
-  return write(terminal, objectsOf(imported), flags);
+  const remarks = [...envRemarks(".env", dotEnv), ...imported.remarks];
+  return write(terminal, objectsOf({ ...imported, remarks }), flags);
 }
 
 /** The exit code: 1 when something cannot be imported. Throws UsageError for what is no directory. */
@@ -174,11 +177,6 @@ function writeFiles(directory: string, files: readonly NamedText[]): void {
   } catch (thrown) {
     throw new CliError(`cannot write to ${directory}: ${messageOf(thrown)}`);
   }
-}
-
-function dotEnv(directory: string): Variables {
-  const text = textOf(join(directory, ".env"));
-  return text === undefined ? {} : envLines(text);
 }
 
 function filesIn(directory: string, variables: Variables): ComposeFiles {

@@ -26,6 +26,7 @@ const KEYS: Readonly<Record<string, string>> = {
   "-u": "User",
   "--hostname": "HostName",
   "--network": "Network",
+  "--pid": "pid",
   "--network-alias": "NetworkAlias",
   "--add-host": "AddHost",
   "--dns": "DNS",

@@ -144,7 +144,7 @@ function sharedRemarks(place: string, members: readonly PlacedService[]): readon
 const GRACE_SECONDS = 10;
 
 function podSecurityOf(members: readonly Service[]): JsonObject {
-  const sysctls = members.flatMap((one) => Object.entries(one.sysctls));
+  const sysctls = [...new Map(members.flatMap((one) => Object.entries(one.sysctls)))];
   const groups = members.flatMap((one) => one.groups);
   return {
     ...(sysctls.length === 0 ? {} : { sysctls: sysctls.map(([name, value]) => ({ name, value })) }),

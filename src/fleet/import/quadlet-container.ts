@@ -23,6 +23,7 @@ import {
   deviceOf,
   flagOf,
   gracePeriod,
+  hostPIDOf,
   numericId,
   probeTimes,
   sharedMemory,
@@ -109,6 +110,7 @@ export class ContainerReader {
       aliases: this.#all("NetworkAlias"),
       otherNames: [this.#maybe("ContainerName") ?? `systemd-${this.#unit.stem}`],
       ...network,
+      hostPID: hostPIDOf(this.#one("pid"), this.#place("PodmanArgs --pid")),
       ...gracePeriod(this.#stopTimeout(), this.#place("StopTimeout")),
       dependsOn: dependenciesOfUnit(this.#unit, this.#parts.directory),
     };

@@ -3,7 +3,7 @@
 import { isJsonObject, withoutUndefined } from "../../lib/json.ts";
 import { byteQuantity, cpuQuantity, seconds } from "./quantities.ts";
 import type { Remark, Service, ServiceMount, ServiceProbe, Tell } from "./service.ts";
-import { plain } from "./words.ts";
+import { plain, type Interpolated } from "./words.ts";
 
 /** Adds to `remarks`. */
 export function remarking(remarks: Remark[]): Tell {
@@ -175,4 +175,24 @@ export function numericId(field: string, written: string, tell: Tell): number | 
   if (written === "root") return 0;
   tell(field, `${written} is a name of the image: write its number`);
   return undefined;
+}
+
+/** "" = the namespace is its own. */
+export function hostPIDOf(written: string, { field, tell }: FieldPlace): boolean {
+  if (written !== "" && written !== "host")
+    tell(field, `${written} has no counterpart: write shareProcessNamespace into one pod`);
+  return written === "host";
+}
+
+/** What a file of variables names and nobody sets. */
+export function envRemarks(
+  place: string,
+  { errors, unset }: Pick<Interpolated, "errors" | "unset">,
+): readonly Remark[] {
+  const missing =
+    unset.length === 0 ? [] : [`${[...new Set(unset)].join(", ")}: not set, and empty`];
+  return [
+    ...errors.map((message) => ({ place, message, isError: true })),
+    ...missing.map((message) => ({ place, message })),
+  ];
 }

@@ -106,15 +106,46 @@ function closing(text: string): number {
   return -1;
 }
 
+interface EnvLine {
+  readonly name: string;
+  readonly value: string;
+  /** Nothing in it is replaced. */
+  readonly isLiteral: boolean;
+}
+
 /** Lines `NAME=value` of a .env file; quotes around a value are taken away. */
 export function envLines(text: string): Readonly<Record<string, string>> {
-  const entries = text.split(/\r?\n/).flatMap((line): [string, string][] => {
+  return Object.fromEntries(envEntries(text).map(({ name, value }) => [name, value]));
+}
+
+/**
+ * The same as Compose reads it: `$NAME` in a value stands for a variable, or for a line before it, but not between single quotes.
+ * `variables` come first.
+ */
+export function composeEnvLines(
+  text: string,
+  variables: Variables,
+): { readonly values: Readonly<Record<string, string>> } & Omit<Interpolated, "text"> {
+  const values: Record<string, string> = {};
+  const errors: string[] = [];
+  const unset: string[] = [];
+  for (const { name, value, isLiteral } of envEntries(text)) {
+    const read = isLiteral ? undefined : interpolate(value, { ...values, ...variables });
+    values[name] = read?.text ?? value;
+    errors.push(...(read?.errors ?? []));
+    unset.push(...(read?.unset ?? []));
+  }
+  return { values, errors, unset };
+}
+
+function envEntries(text: string): readonly EnvLine[] {
+  return text.split(/\r?\n/).flatMap((line): readonly EnvLine[] => {
     const written = line.trim().replace(/^export\s+/, "");
     const equals = written.indexOf("=");
     if (written.startsWith("#") || equals < 1) return [];
+    const name = written.slice(0, equals).trim();
     const value = written.slice(equals + 1).trim();
-    const [, , quoted] = /^(["'])([^]*)\1$/.exec(value) ?? [];
-    return [[written.slice(0, equals).trim(), quoted ?? value.replace(/\s+#.*$/, "")]];
+    const [, quote, quoted] = /^(["'])([^]*)\1$/.exec(value) ?? [];
+    return [{ name, value: quoted ?? value.replace(/\s+#.*$/, ""), isLiteral: quote === "'" }];
   });
-  return Object.fromEntries(entries);
 }

@@ -28,6 +28,8 @@ export interface Deed {
   readonly at: number;
   /** Of `ended`: when its connection began. */
   readonly since?: number;
+  /** Of `ended`: by whom, and why. */
+  readonly why?: string;
 }
 
 export interface LoadNodeOptions {
@@ -116,7 +118,9 @@ export class LoadNode {
         const session = await link.connect(...args);
         const since = clock.now();
         note({ what: "connected", at: since });
-        void session.ended.then(() => note({ what: "ended", at: clock.now(), since }));
+        void session.ended.then(({ by, message }) =>
+          note({ what: "ended", at: clock.now(), since, why: `${by}: ${message}` }),
+        );
         return {
           ack: session.ack,
           ended: session.ended,

@@ -31,6 +31,8 @@ export interface Storm extends Shares {
   readonly perSecond: readonly number[];
   /** Connections that ended again. */
   readonly kicked: number;
+  /** Of those, by the reason. */
+  readonly reasons: Readonly<Record<string, number>>;
   /** The broker's own time on a core, s. */
   readonly brokerCpu: number;
 }
@@ -77,10 +79,13 @@ function storm(deeds: readonly Deed[], from: number, count: number): Omit<Storm,
     const second = Math.max(0, Math.floor(time / 1_000));
     perSecond[second] = (perSecond[second] ?? 0) + 1;
   }
-  const kicked = deeds.filter(({ what }) => what === "ended").length;
+  const reasons: Record<string, number> = {};
+  for (const { what, why = "unknown" } of deeds)
+    if (what === "ended") reasons[why] = (reasons[why] ?? 0) + 1;
   return {
     ...sharesOf(times, count),
-    kicked,
+    kicked: Object.values(reasons).reduce((sum, one) => sum + one, 0),
+    reasons,
     perSecond: Array.from(perSecond, (one) => one ?? 0),
   };
 }

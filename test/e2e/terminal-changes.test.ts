@@ -229,7 +229,7 @@ e2e("images: ls, import, export, pull, rm and prune", async () => {
   await asked.promise;
   await slow.key("C-c");
   expect((await slow.ended()).text).toMatch(
-    /Error: the pull of 127\.0\.0\.1:\d+\/slow:1 was cancelled\ncode=1\nas it was$/,
+    /Error: the pull of 127\.0\.0\.1:\d+\/slow:1 was cancelled\n(?:\^C)?code=1\nas it was$/,
   );
   await registry.stop(true);
   await ends("agent images rm local/busybox:1", 1, /default\/web/);

@@ -20,6 +20,8 @@ describe("the generated parts of docs/", () => {
       "benchmarks-light.svg",
       "benchmarks-dark.svg",
       "benchmarks.md",
+      "fleet-scale-light.svg",
+      "fleet-scale-dark.svg",
       "README.md",
       "pod-fields.md",
       "command-line.md",

@@ -120,6 +120,11 @@ function boardSerial(text: (path: string) => string): string {
   return candidates.find(isRealSerial) ?? "";
 }
 
+/** "" = none. `root`: "/", or where an image is mounted. */
+export function machineIdOf(root: string): string {
+  return machineId((path) => readText(join(root, path)));
+}
+
 /** kubelet: --machine-id-file */
 function machineId(text: (path: string) => string): string {
   return text("etc/machine-id") || text("var/lib/dbus/machine-id");

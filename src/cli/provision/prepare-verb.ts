@@ -7,7 +7,7 @@ import type { AgentConfig } from "../../config/config.ts";
 import { grpcCriClient } from "../../cri/cri-client.ts";
 import { ContainerState } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { lockStateDir } from "../../host/agent-lock.ts";
-import { readMachineFacts } from "../../host/machine.ts";
+import { machineIdOf, readMachineFacts } from "../../host/machine.ts";
 import { syncPath } from "../../lib/files/system-durable-file.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { planPreparation, prepare, type PreparePlan } from "../../provision/prepare-image.ts";
@@ -40,6 +40,7 @@ export async function prepareImage({ flags, terminal }: VerbCall): Promise<0 | 1
   const { root, dryRun: isDry = false, yes = false, machineId = false, claims = false } = wanted;
   const config = await configIn(wanted, terminal);
   const places = placesOf(config, root);
+  const ids = machineIdFiles(wanted);
   using _lock = existsSync(places.stateDir) && !isDry ? locked(places.stateDir) : undefined;
   if (root === "/" && !isDry) await mustBeIdle(config, terminal);
   const plan = planPreparation(places, claims);
@@ -49,8 +50,8 @@ export async function prepareImage({ flags, terminal }: VerbCall): Promise<0 | 1
   if (!yes && !(await isMeant(terminal))) return 1;
   try {
     // First: a copy that finishes this may take an ID that it finds for its own.
-    if (machineId) removeMachineId(root);
-    prepare(places, { claims, ...imageFacts(root) });
+    if (ids !== undefined) removeMachineId(ids);
+    prepare(places, { claims, ...imageFacts(root, ids) });
   } catch (error) {
     throw new CliError(
       `${messageOf(error)}; run it again, or let the next start of the agent finish it`,
@@ -135,10 +136,10 @@ async function mustBeIdle(config: AgentConfig, terminal: Terminal): Promise<void
   );
 }
 
-/** What every copy begins with. */
-function imageFacts(root: string) {
+/** What every copy begins with. `removed`: files of the machine ID, which it has no more. */
+function imageFacts(root: string, removed: MachineIdFiles | undefined) {
   const hostname = root === "/" ? readMachineFacts().hostname : textOf(root, "etc/hostname");
-  return { hostname, machineId: textOf(root, MACHINE_ID) || textOf(root, DBUS_ID) };
+  return { hostname, machineId: removed === undefined ? machineIdOf(root) : "" };
 }
 
 function textOf(root: string, path: string): string {
@@ -150,10 +151,20 @@ function textOf(root: string, path: string): string {
   }
 }
 
-/** machine-id(5): an empty file is filled at the next boot, from D-Bus's if that is there. */
-function removeMachineId(root: string): void {
-  const path = placeBelow(root, MACHINE_ID);
+interface MachineIdFiles {
+  readonly path: string;
+  readonly dbus: string;
+}
+
+/** undefined = they stay. Throws CliError when a link in the image leads out of it. */
+function machineIdFiles({ machineId, root }: PrepareFlags): MachineIdFiles | undefined {
+  if (machineId !== true) return undefined;
   const dbus = join(placeBelow(root, dirname(DBUS_ID)), basename(DBUS_ID));
+  return { path: placeBelow(root, MACHINE_ID), dbus };
+}
+
+/** machine-id(5): an empty file is filled at the next boot, from D-Bus's if that is there. */
+function removeMachineId({ path, dbus }: MachineIdFiles): void {
   // A link leads to the file that is emptied.
   if (lstatSync(dbus, { throwIfNoEntry: false })?.isFile() === true) {
     rmSync(dbus);

@@ -1,7 +1,7 @@
 // A compose file → services, with a remark for everything that has no counterpart. https://github.com/compose-spec/compose-spec
 
-import { isJsonObject, memberOf, type JsonObject } from "../../lib/json.ts";
-import { linksOf } from "./compose-fields.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import type { Link } from "./compose-fields.ts";
 import type { ComposeFiles } from "./compose-mounts.ts";
 import { ServiceReader } from "./compose-service.ts";
 import { remarking } from "./service-fields.ts";
@@ -43,6 +43,7 @@ export function importCompose({ value, variables, files }: ComposeInput): Import
   if (entries.length > MAX_SERVICES)
     tell("services", `only the first ${MAX_SERVICES} are imported`, true);
   const imported: ImportedFile[] = [];
+  const links: Link[] = [];
   const all = entries.slice(0, MAX_SERVICES).flatMap(([name, service]) => {
     const reader = new ServiceReader(name, {
       service: isJsonObject(service) ? service : {},
@@ -53,15 +54,15 @@ export function importCompose({ value, variables, files }: ComposeInput): Import
     });
     const read = reader.read();
     imported.push(...reader.imported);
+    links.push(...reader.links);
     return read === undefined ? [] : [read];
   });
-  const linked = withLinks(all, services);
+  const linked = withLinks(all, links);
   return { services: joined(linked, tell), files: imported, remarks };
 }
 
 /** Gives services the names under which others link to them. */
-function withLinks(all: readonly Service[], written: JsonObject): readonly Service[] {
-  const links = Object.values(written).flatMap((service) => linksOf(memberOf(service, "links")));
+function withLinks(all: readonly Service[], links: readonly Link[]): readonly Service[] {
   return all.map((service) => {
     const added = links.flatMap(({ service: other, alias }) =>
       alias === undefined || objectNameOf(other) !== service.name ? [] : [alias],

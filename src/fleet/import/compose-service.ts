@@ -5,6 +5,7 @@ import {
   dependenciesOf,
   hostsOf,
   linksOf,
+  type Link,
   probeOf,
   resourcesOf,
   tellShapes,
@@ -79,6 +80,7 @@ export class ServiceReader {
   readonly #taken = new Set<string>();
   /** Files that were taken along. */
   imported: readonly ImportedFile[] = [];
+  readonly links: readonly Link[];
 
   constructor(
     name: string,
@@ -94,6 +96,7 @@ export class ServiceReader {
     this.#service = parts.service;
     this.#parts = parts;
     this.#tell = parts.tell;
+    this.links = linksOf(this.#take("links"));
     if (this.#name !== name)
       this.#tell(
         "name",
@@ -180,10 +183,7 @@ export class ServiceReader {
       // As Compose does it, a service starts after those that it links to.
       dependsOn: {
         ...Object.fromEntries(
-          linksOf(this.#take("links")).map(({ service: other }) => [
-            objectNameOf(other),
-            "Running" as const,
-          ]),
+          this.links.map(({ service: other }) => [objectNameOf(other), "Running" as const]),
         ),
         ...dependenciesOf(this.#take("depends_on"), this.#tell),
       },

@@ -184,7 +184,7 @@ export function hostPIDOf(written: string, { field, tell }: FieldPlace): boolean
   return written === "host";
 }
 
-/** What a file of variables names and nobody sets. */
+/** Of a file of variables: values that cannot be read, and names that neither the environment nor the file sets. */
 export function envRemarks(
   place: string,
   { errors, unset }: Pick<Interpolated, "errors" | "unset">,

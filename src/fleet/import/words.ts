@@ -127,11 +127,13 @@ export function composeEnvLines(
   variables: Variables,
 ): { readonly values: Readonly<Record<string, string>> } & Omit<Interpolated, "text"> {
   const values: Record<string, string> = {};
+  const known: Record<string, string | undefined> = { ...variables };
   const errors: string[] = [];
   const unset: string[] = [];
   for (const { name, value, isLiteral } of envEntries(text)) {
-    const read = isLiteral ? undefined : interpolate(value, { ...values, ...variables });
+    const read = isLiteral ? undefined : interpolate(value, known);
     values[name] = read?.text ?? value;
+    if (!(name in variables)) known[name] = values[name];
     errors.push(...(read?.errors ?? []));
     unset.push(...(read?.unset ?? []));
   }

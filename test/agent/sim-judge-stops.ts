@@ -19,7 +19,7 @@ export interface StopJudgeOptions {
   readonly orders: OrderJudge;
   /** For so long after an exit it cannot be known. */
   readonly unseenMs: number;
-  /** Whether an event of a container was lost: its exit comes to light with the next list. */
+  /** Whether the event of its exit was lost: that comes to light with the next list. */
   readonly isUntold: (id: string) => boolean;
   /** Its end was ordered for a good reason. */
   readonly onCause: (container: FakeContainer) => void;

@@ -79,7 +79,7 @@ export class Device {
   /** Waits until these pods run in containerd, then until the agent calls them ready: its verbs are slow when emulated. */
   async waitReady(pods: readonly string[], timeout = 900_000): Promise<void> {
     const runs = async (): Promise<boolean> => {
-      const names = (await this.running()).map(({ pod }) => pod);
+      const names = await this.runningPods();
       return pods.every((pod) => names.includes(pod));
     };
     await eventually(`these pods run: ${pods.join(", ")}`, runs, { timeout, interval: 3_000 });
@@ -108,6 +108,11 @@ done`);
         const [id = "", pod = "", name = "", version = ""] = line.split(" ");
         return { id, pod, name, version };
       });
+  }
+
+  /** The pod of each of them, sorted. */
+  async runningPods(): Promise<readonly string[]> {
+    return (await this.running()).map(({ pod }) => pod).toSorted();
   }
 
   /** Words of SQLite about the agent's database: "ok". */

@@ -5,13 +5,13 @@ import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { agentBinary } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
 import { importImages } from "../harness/images.ts";
 import { programImage } from "../harness/program-images.ts";
-import { output, run } from "../harness/run-command.ts";
+import { output } from "../harness/run-command.ts";
 import { openStage } from "./support-b-stage.ts";
+import { importInto, untilShownReady } from "./support-import.ts";
 
 const { e2e, temp, containerd, agent: makeAgent } = await openStage();
 
@@ -73,6 +73,7 @@ const SCRAPES = `global: {scrape_interval: 1s}
 scrape_configs:
   - {job_name: one, static_configs: [{targets: ["images:5001", "measured:5001", "absent:5001"]}]}
 `;
+const PODS = ["broker", "images", "metrics"];
 /** sha256 of the text hello. */
 const HELLO = "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
@@ -90,26 +91,9 @@ e2e(
     writeFileSync(join(desk, "compose.yaml"), COMPOSE);
     await importImages(containerd(), temp.directory("program-images"), IMAGES.map(programImage));
     const agent = makeAgent("programs-1", {});
-    const written = await run([
-      agentBinary(),
-      "fleet",
-      "import",
-      "compose",
-      join(desk, "compose.yaml"),
-    ]);
-    expect(written).toMatchObject({ code: 0, stderr: "" });
-    writeFileSync(join(agent.paths.manifests, "compose.yaml"), written.stdout);
+    await importInto(agent, "compose", ["compose", join(desk, "compose.yaml")]);
     await agent.startReady();
-    const areReady = async (): Promise<true> => {
-      const { stdout } = await agent.cli("get", "pods");
-      const isReady = ["broker", "images", "metrics"].every((name) =>
-        new RegExp(`^${name} +1/1 +Running`, "m").test(stdout),
-      );
-      if (!isReady) throw new Error(stdout);
-      return true;
-    };
-    const waits = { timeout: 120_000, explain: () => agent.logTail(40) };
-    await eventually("all are ready", areReady, waits);
+    await untilShownReady(agent, PODS);
 
     const address = `http://127.0.0.1:${registry}/v2/a/blobs/`;
     const begun = await fetch(`${address}uploads/`, { method: "POST" });
@@ -151,7 +135,7 @@ e2e(
     await output(["mosquitto_pub", ...at, "-m", "a message", "-r", "-q", "1"]);
     const restarted = await agent.cli("restart", "broker");
     expect(restarted).toMatchObject({ code: 0 });
-    await eventually("all are ready again", areReady, waits);
+    await untilShownReady(agent, PODS);
     expect(await output(["mosquitto_sub", ...at, "-C", "1", "-W", "20"])).toBe("a message\n");
     await agent.kill();
   },

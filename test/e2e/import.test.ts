@@ -4,11 +4,9 @@ import { expect } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { agentBinary } from "../harness/agent-process.ts";
-import { eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
-import { run } from "../harness/run-command.ts";
 import { openStage } from "./support-b-stage.ts";
+import { importInto, untilShownReady } from "./support-import.ts";
 
 const { e2e, temp, agent: makeAgent } = await openStage();
 
@@ -59,26 +57,10 @@ Restart=always
 `,
     );
     const agent = makeAgent("import-1", {});
-    const into = async (name: string, ...args: readonly string[]): Promise<void> => {
-      const written = await run([agentBinary(), "fleet", "import", ...args]);
-      expect(written).toMatchObject({ code: 0, stderr: "" });
-      writeFileSync(join(agent.paths.manifests, `${name}.yaml`), written.stdout);
-    };
-    await into("compose", "compose", join(desk, "compose.yaml"));
-    await into("quadlet", "quadlet", units);
+    await importInto(agent, "compose", ["compose", join(desk, "compose.yaml")]);
+    await importInto(agent, "quadlet", ["quadlet", units]);
     await agent.startReady();
-    await eventually(
-      "all are ready",
-      async () => {
-        const { stdout } = await agent.cli("get", "pods");
-        const isReady = ["web", "reader", "box"].every((name) =>
-          new RegExp(`^${name} +1/1 +Running`, "m").test(stdout),
-        );
-        if (!isReady) throw new Error(stdout);
-        return true;
-      },
-      { timeout: 120_000, explain: () => agent.logTail(40) },
-    );
+    await untilShownReady(agent, ["web", "reader", "box"]);
     const word = await fetch(`http://127.0.0.1:${port}/word`);
     expect(await word.text()).toBe("hello\n");
     await agent.kill();

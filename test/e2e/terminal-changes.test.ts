@@ -225,11 +225,13 @@ e2e("images: ls, import, export, pull, rm and prune", async () => {
       return new Promise<Response>(() => undefined);
     },
   });
-  const slow = await window(careful(`agent images pull 127.0.0.1:${registry.port}/slow:1`));
+  // The kernel shows ^C only after it has sent the signal, so that it may come behind the words of the agent: it shows none.
+  const slowPull = careful(`agent images pull 127.0.0.1:${registry.port}/slow:1`);
+  const slow = await window(`stty -echoctl; ${slowPull}`);
   await asked.promise;
   await slow.key("C-c");
   expect((await slow.ended()).text).toMatch(
-    /Error: the pull of 127\.0\.0\.1:\d+\/slow:1 was cancelled\n(?:\^C)?code=1\nas it was$/,
+    /Error: the pull of 127\.0\.0\.1:\d+\/slow:1 was cancelled\ncode=1\nas it was$/,
   );
   await registry.stop(true);
   await ends("agent images rm local/busybox:1", 1, /default\/web/);

@@ -28,11 +28,14 @@ export class FakeEvents implements RuntimeEvents {
   /** The stream stays open, but nothing comes through it. */
   muted = false;
 
-  /** Containers and sandboxes with an event that did not come through. */
+  /** Containers and sandboxes whose exit did not come through. */
   readonly untold = new Set<string>();
 
   emit(event: TaskEvent): void {
-    if (this.muted) return void this.untold.add(event.id);
+    if (this.muted) {
+      if (event.type === "Exited") this.untold.add(event.id);
+      return;
+    }
     for (const subscriber of this.#subscribers) {
       subscriber.queue.push(event);
       subscriber.wake();

@@ -79,12 +79,12 @@ function storm(deeds: readonly Deed[], from: number, count: number): Omit<Storm,
     const second = Math.max(0, Math.floor(time / 1_000));
     perSecond[second] = (perSecond[second] ?? 0) + 1;
   }
+  const ended = deeds.filter(({ what }) => what === "ended");
   const reasons: Record<string, number> = {};
-  for (const { what, why = "unknown" } of deeds)
-    if (what === "ended") reasons[why] = (reasons[why] ?? 0) + 1;
+  for (const { why = "unknown" } of ended) reasons[why] = (reasons[why] ?? 0) + 1;
   return {
     ...sharesOf(times, count),
-    kicked: Object.values(reasons).reduce((sum, one) => sum + one, 0),
+    kicked: ended.length,
     reasons,
     perSecond: Array.from(perSecond, (one) => one ?? 0),
   };

@@ -103,36 +103,28 @@ describe("agent logs", () => {
     expect(asked).toEqual(["web/main?follow=true&tailLines=0", "web/main?follow=true"]);
   });
 
-  test("-f fails when the agent is gone while the next instance is waited for", async () => {
+  /** The pod runs when it is looked up and its log begins; a question after that gets `then`. */
+  const runsUntil = (then: () => Response): void => {
     serve([pod("web", ["main"])], () => "round 1\n");
     let questions = 0;
     stage.agent.answers.set(`${NAMESPACE}/web`, () => {
       questions += 1;
       const containerStatuses = [{ name: "main", restartCount: 0, state: {}, lastState: {} }];
       const status = { phase: "Running", containerStatuses };
-      return questions > 2
-        ? new Response("going", { status: 500 })
-        : Response.json({ ...pod("web", ["main"]), status });
+      return questions > 2 ? then() : Response.json({ ...pod("web", ["main"]), status });
     });
+  };
+
+  test("-f fails when the agent is gone while the next instance is waited for", async () => {
+    runsUntil(() => new Response("going", { status: 500 }));
     expect(await stage.run("logs -f web")).toBe(1);
     expect(stage.terminal.stdout).toBe("round 1\n");
     expect(stage.terminal.stderr).toContain("HTTP 500: going");
   });
 
   test("-f ends when the pod is deleted", async () => {
-    serve([pod("web", ["main"])], () => "round 1\n");
-    let questions = 0;
-    stage.agent.answers.set(`${NAMESPACE}/web`, () => {
-      questions += 1;
-      const containerStatuses = [{ name: "main", restartCount: 0, state: {}, lastState: {} }];
-      const gone = { kind: "Status", reason: "NotFound", message: 'pods "web" not found' };
-      return questions > 2
-        ? Response.json(gone, { status: 404 })
-        : Response.json({
-            ...pod("web", ["main"]),
-            status: { phase: "Running", containerStatuses },
-          });
-    });
+    const gone = { kind: "Status", reason: "NotFound", message: 'pods "web" not found' };
+    runsUntil(() => Response.json(gone, { status: 404 }));
     expect(await stage.run("logs -f web")).toBe(0);
   });
 

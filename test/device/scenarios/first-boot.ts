@@ -38,6 +38,5 @@ async function podsRun(device: Device, stage: Stage, boot: string): Promise<void
   await device.waitReady(PODS);
   const uptime = await device.guest.sh("cut -d ' ' -f 1 /proc/uptime");
   stage.note(`${boot}: seconds from the kernel's start to ready pods`, Math.round(Number(uptime)));
-  const running = (await device.running()).map(({ pod }) => pod).toSorted();
-  deepStrictEqual(running, PODS);
+  deepStrictEqual(await device.runningPods(), PODS);
 }

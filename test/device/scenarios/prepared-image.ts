@@ -78,8 +78,8 @@ async function twoNodes(
     castor.waitReady(["castor", "golden"]),
     pollux.waitReady(["golden", "pollux"]),
   ]);
-  deepStrictEqual(await podsOf(castor), ["castor", "golden"]);
-  deepStrictEqual(await podsOf(pollux), ["golden", "pollux"]);
+  deepStrictEqual(await castor.runningPods(), ["castor", "golden"]);
+  deepStrictEqual(await pollux.runningPods(), ["golden", "pollux"]);
   const nodes = [await nodeOf(castor), await nodeOf(pollux)] as const;
   const names = nodes.map(({ metadata: { name } }) => name);
   stage.note("nodes of one prepared image", names.join(" and "));
@@ -108,7 +108,7 @@ async function oneIdentity(castor: Device, stage: Stage): Promise<void> {
   const [one, other] = [await nodeOf(castor), await nodeOf(twin)];
   strictEqual(one.metadata.name, other.metadata.name);
   for (const device of [castor, twin]) {
-    deepStrictEqual(await podsOf(device), ["castor", "golden"]);
+    deepStrictEqual(await device.runningPods(), ["castor", "golden"]);
     await device.guest.powerOff();
   }
 }
@@ -131,10 +131,6 @@ async function nodeOf({ guest }: Device): Promise<Node> {
 
 function duplicate({ status: { conditions } }: Node): string | undefined {
   return conditions.find(({ type }) => type === "DuplicateIdentity")?.status;
-}
-
-async function podsOf(device: Device): Promise<readonly string[]> {
-  return (await device.running()).map(({ pod }) => pod).toSorted();
 }
 
 async function machineId({ guest }: Device): Promise<string> {

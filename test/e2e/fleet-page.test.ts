@@ -360,7 +360,7 @@ spec:
     await setBake(1);
     await press("Resume", "group kiosks", "generation 2", "next 50 %");
     await page.locator(".steps .present", { hasText: "50 %" }).waitFor(WAIT);
-    await page.getByText("Failed nodes").waitFor(WAIT);
+    await page.getByRole("heading", { name: "Failed nodes" }).waitFor(WAIT);
     await page.getByText("web: CrashLoopBackOff").first().waitFor(WAIT);
     await page.locator(".steps .present", { hasText: "100 %" }).waitFor(WAIT);
     await page.getByText("generation 2 is good at the last step").first().waitFor(WAIT);

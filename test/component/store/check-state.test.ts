@@ -116,7 +116,8 @@ describe("rows that cannot be used are named, removed, and come again where they
     ],
     [
       "a sealed document whose bytes were changed",
-      "UPDATE document SET payload = CAST(substr(payload, 1, length(payload) - 1) || x'00' AS BLOB) WHERE source = 'mqtt:group/kiosks'",
+      // One byte of the ciphertext in 256 is 0 already.
+      "UPDATE document SET payload = CAST(substr(payload, 1, length(payload) - 1) || CASE substr(payload, -1) WHEN x'00' THEN x'01' ELSE x'00' END AS BLOB) WHERE source = 'mqtt:group/kiosks'",
       /the row mqtt:group\/kiosks of document .* damaged/,
     ],
     [

@@ -406,7 +406,7 @@ describe("damage", () => {
     const stateDir = filled();
     changeRow(
       stateDir,
-      "UPDATE document SET payload = CAST(substr(payload, 1, 60) || x'00' || substr(payload, 62) AS BLOB)",
+      "UPDATE document SET payload = CAST(substr(payload, 1, 60) || CASE substr(payload, 61, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(payload, 62) AS BLOB)",
     );
     using store = openStore(stateDir);
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));

@@ -1,9 +1,9 @@
 // Performs: implements MqttLink with the MQTT library: one client object per connection. The library is loaded by the
 // first one.
 
-import { connect as connectTCP, isIP } from "node:net";
+import { connect as connectTCP, isIP, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { connect as connectTLS, type ConnectionOptions } from "node:tls";
+import { connect as connectTLS, TLSSocket, type ConnectionOptions } from "node:tls";
 import type { IClientOptions, IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 import type { ClientOptions } from "ws";
 
@@ -31,13 +31,15 @@ const MAX_UNSENT = 4 * 1024 * 1024;
 /** The peer closed the socket during a write. */
 const CLOSED_BY_PEER: readonly string[] = ["ECONNRESET", "EPIPE"];
 
+type LinkClock = Pick<Clock, "monotonic" | "after">;
+
 export class MqttjsLink implements MqttLink {
   readonly #ticket = new TlsTicket();
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: LinkClock;
   readonly #headers: Readonly<Record<string, string>>;
 
   /** `userAgent`: what a broker behind WebSockets, or a proxy before it, sees; absent = nothing. */
-  constructor(clock: Pick<Clock, "monotonic">, userAgent?: string) {
+  constructor(clock: LinkClock, userAgent?: string) {
     this.#clock = clock;
     this.#headers = userAgent === undefined ? {} : { "User-Agent": userAgent };
   }
@@ -78,7 +80,7 @@ export class MqttjsLink implements MqttLink {
     countPackets(client, options);
     let connected = false;
     try {
-      const connack = await awaitConnack(client, { options, end, signal });
+      const connack = await awaitConnack(client, { options, end, signal, clock: this.#clock });
       connected = true;
       return new MqttjsSession(client, ackOf(connack, options.protocolVersion), end);
     } finally {
@@ -118,7 +120,7 @@ function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
 interface Watched extends Pick<ConnectOptions, "receiveRate"> {
   /** Absent = MQTT without WebSocket. */
   readonly socket: Duplex | undefined;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: LinkClock;
 }
 
 /** Records why the connection ends, and closes it where the library would leave it open. */
@@ -177,26 +179,46 @@ interface Attempt {
   readonly options: ConnectOptions;
   readonly end: ConnectionEnd;
   readonly signal: AbortSignal;
+  readonly clock: LinkClock;
 }
 
 /** CONNACK, or an AgentError after which nothing of the attempt is left. */
 function awaitConnack(client: MqttClient, attempt: Attempt): Promise<IConnackPacket> {
-  const { options, end, signal } = attempt;
+  const { options, end, signal, clock } = attempt;
   return new Promise<IConnackPacket>((resolve, reject) => {
-    const giveUp = (error: AgentError): void => {
-      signal.removeEventListener("abort", stop);
-      client.stream.destroy();
-      reject(error);
+    const giveUp = (why: AgentError): void => {
+      settle();
+      reset(client);
+      reject(why);
     };
     const stop = (): void => giveUp(failed(options, "stopped"));
+    const timer = clock.after(options.connectTimeoutMs, () =>
+      giveUp(failed(options, `no CONNACK within ${options.connectTimeoutMs / 1_000} s`)),
+    );
+    const settle = (): void => {
+      timer[Symbol.dispose]();
+      signal.removeEventListener("abort", stop);
+    };
     signal.addEventListener("abort", stop, { once: true });
     client.once("connect", (packet) => {
-      signal.removeEventListener("abort", stop);
+      settle();
       resolve(packet);
     });
     client.once("error", (error) => giveUp(refusal(options, error)));
     void end.ended.then(({ message }) => giveUp(failed(options, `${message} before CONNACK`)));
   });
+}
+
+/**
+ * Closes an attempt with a TCP reset. After a FIN, the kernel goes on with the delivery of CONNECT: a broker that accepts
+ * the connection late would then take the session over from the connection that came after this one.
+ */
+function reset({ stream }: MqttClient): void {
+  // TLS and WebSocket send CONNECT only to a broker that has accepted the connection.
+  const isTcp = stream instanceof Socket && !(stream instanceof TLSSocket);
+  // While it connects, Bun would wait for the connection, and send CONNECT before the reset.
+  if (isTcp && !stream.connecting) stream.resetAndDestroy();
+  else stream.destroy();
 }
 
 function ackOf(packet: IConnackPacket, protocolVersion: 4 | 5): ConnectAck {

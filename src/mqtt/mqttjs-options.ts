@@ -27,7 +27,8 @@ export function clientOptions(options: ConnectOptions, tlsSession?: Buffer): Lib
     protocolId: "MQTT",
     protocolVersion: options.protocolVersion,
     keepalive: options.keepAliveSeconds,
-    connectTimeout: options.connectTimeoutMs,
+    // The link gives up first.
+    connectTimeout: 2 * options.connectTimeoutMs,
     reconnectPeriod: 0,
     resubscribe: false,
     timerVariant: "native",

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect as connectSocket, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { ConnectOptions, MqttMessage, MqttSession } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
@@ -25,6 +28,13 @@ function bytes(text: string): Uint8Array {
 
 function message(topic: string, text: string, retain = true): MqttMessage {
   return { topic, payload: bytes(text), qos: 1, retain };
+}
+
+/** Connections to a port of loopback whose SYN has no answer yet. */
+function connecting(port: number): number {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
+  return rows.filter((row) => row.includes(` ${remote} 02 `)).length;
 }
 
 function optionsOf(more: Partial<ConnectOptions> = {}): ConnectOptions {
@@ -265,6 +275,41 @@ describe("a broker that says", () => {
     const stopped = failureOf(link.connect(patient, () => undefined, stop.signal));
     stop.abort();
     expect((await stopped).message).toContain("stopped");
+  });
+
+  test("an attempt that is given up ends with a reset: a broker that accepts it late must not read its CONNECT", async () => {
+    const ends: string[] = [];
+    const server = createServer((socket) => {
+      socket.once("data", () => ends.push("CONNECT"));
+      socket.once("end", () => ends.push("FIN"));
+      socket.once("error", (error: NodeJS.ErrnoException) => ends.push(error.code ?? "error"));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const options = optionsOf({ url, connectTimeoutMs: 100 });
+    const slow = await failureOf(link.connect(options, () => undefined, never));
+    expect(slow.message).toContain("no CONNACK within 0.1 s");
+    await eventually("the connection is closed", () => ends.length >= 2);
+    expect(ends).toEqual(["CONNECT", "ECONNRESET"]);
+    server.close();
+  });
+
+  test("an attempt that is given up before its connection leaves none behind", async () => {
+    const stopped = await Mosquitto.start();
+    await using _ = stopped;
+    stopped.signal("SIGSTOP");
+    const waiting: Socket[] = [];
+    // Until its backlog is full.
+    for (let isOpen = true; isOpen;) {
+      const socket = connectSocket(stopped.port, "127.0.0.1");
+      const opened = once(socket, "connect").then(() => true);
+      isOpen = await Promise.race([opened, Bun.sleep(200).then(() => false)]);
+      if (isOpen) waiting.push(socket);
+      else socket.destroy();
+    }
+    await failureOf(new Client({ url: stopped.url, connectTimeoutMs: 100 }).connect());
+    expect(connecting(stopped.port)).toBe(0);
+    for (const socket of waiting) socket.destroy();
   });
 
   test("Session taken over ends the session with its code", async () => {

@@ -14,7 +14,13 @@ import {
   type NodePod,
   type ReportedEvent,
 } from "./get-tables.ts";
-import { knownNodes, retainedOf, subscribeNodes, type KnownNode } from "./known-nodes.ts";
+import {
+  knownNodes,
+  retainedOf,
+  subscribeNodes,
+  subscribeSummaries,
+  type KnownNode,
+} from "./known-nodes.ts";
 import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { wireObject } from "../protocol/read-published.ts";
@@ -77,13 +83,17 @@ async function podObjects(
   });
 }
 
-export function status(parts: FleetParts, flags: BrokerFlags): Promise<0> {
+export async function status(parts: FleetParts, flags: BrokerFlags): Promise<0> {
   const { terminal } = parts;
-  return withNodes(parts, flags, (nodes) => {
-    if (nodes.length === 0) return terminal.err("No nodes found.\n");
+  await using fleet = await openFleet(parts, flags);
+  await subscribeSummaries(fleet, terminal);
+  const nodes = knownNodes(fleet);
+  if (nodes.length === 0) terminal.err("No nodes found.\n");
+  else {
     printTable(terminal, STATUS_COLUMNS, nodes);
-    return terminal.out(`${summaryLine(nodes)}\n`);
-  });
+    terminal.out(`${summaryLine(nodes)}\n`);
+  }
+  return 0;
 }
 
 /** Reads state and report of every node, and shows them. */

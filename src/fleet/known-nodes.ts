@@ -5,7 +5,13 @@ import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { Terminal } from "../cli/process-io.ts";
 import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
 import type { Fleet } from "./open-broker.ts";
-import { readReport, readState, type NodeReport, type NodeState } from "./node-report.ts";
+import {
+  readReport,
+  readState,
+  readSummary,
+  type NodeReport,
+  type NodeState,
+} from "./node-report.ts";
 
 export interface KnownNode {
   readonly name: string;
@@ -25,18 +31,43 @@ function manyNotice(count: number): string {
 
 /** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which; unless they arrive already. */
 export async function subscribeNodes(
-  { session, root, file, isFollowing = false }: Fleet,
+  fleet: Fleet,
   leaves: readonly NodeLeaf[],
   terminal: Terminal,
+): Promise<void> {
+  return subscribe(fleet, leaves, { terminal, look: (name) => void knownNode(fleet, name) });
+}
+
+/** The same for state and report, of which only a summary is kept: that is less memory. */
+export async function subscribeSummaries(fleet: Fleet, terminal: Terminal): Promise<void> {
+  return subscribe(fleet, ["state", "reported"], {
+    terminal,
+    look: (name) => summarize(fleet, name),
+  });
+}
+
+interface Reading {
+  readonly terminal: Terminal;
+  /** Parses what has arrived of a node. */
+  readonly look: (name: string) => void;
+}
+
+async function subscribe(
+  { session, root, file, isFollowing = false }: Fleet,
+  leaves: readonly NodeLeaf[],
+  { terminal, look }: Reading,
 ): Promise<void> {
   if (isFollowing && leaves.every((leaf) => leaf === "state" || leaf === "reported")) return;
   if (file.nodes === undefined) terminal.err(WILDCARD_NOTICE);
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
   if (leaves.every((leaf) => leaf === "event")) return session.subscribeLive(filters);
+  // Parses meanwhile what has arrived so far, which would otherwise begin when nothing more comes.
+  const lookAhead = (): Promise<void> =>
+    inTurns(nodesOf(root, session.latest.keys()), look, terminal.clock);
   // What a wildcard has left out is asked for when the broker has been silent: asked before, mosquitto 2.0 sometimes left a
   // subscription without an answer.
-  await session.read(filters, () => readAhead({ session, root }, terminal.clock));
+  await session.read(filters, lookAhead);
   if (file.nodes !== undefined || session.latest.size < MAY_BE_MORE) return;
   const names = nodesOf(root, session.latest.keys());
   await session.read(
@@ -48,13 +79,24 @@ export async function subscribeNodes(
 /** Of a large fleet; between two turns more may arrive. */
 const NODES_A_TURN = 100;
 
-/** Parses what has arrived so far, which would otherwise begin when nothing more comes. */
-async function readAhead(fleet: Pick<Fleet, "session" | "root">, clock: Clock): Promise<void> {
-  const names = nodesOf(fleet.root, fleet.session.latest.keys());
+async function inTurns(
+  names: readonly string[],
+  look: (name: string) => void,
+  clock: Clock,
+): Promise<void> {
   for (const [index, name] of names.entries()) {
-    knownNode(fleet, name);
+    look(name);
     if (index % NODES_A_TURN === 0) await clock.sleep(0);
   }
+}
+
+/** Keeps the summary of the report in the place of its payload. */
+function summarize(fleet: Pick<Fleet, "session" | "root">, node: string): void {
+  const { report } = retainedOf(fleet, node);
+  if (report === undefined || REPORTS.has(report)) return;
+  const nothing = new Uint8Array();
+  REPORTS.set(nothing, { read: readSummary(report) });
+  fleet.session.replace(topicFor({ type: "NodeReported", root: fleet.root, node }), nothing);
 }
 
 /** Sorted by name; includes nodes of the file that have reported nothing. */

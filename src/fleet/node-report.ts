@@ -122,6 +122,12 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
   return report?.kind === "ReportedState" ? new ReadReport(report, payload) : undefined;
 }
 
+/** Without details: its pods, labels, conditions, address and node info are empty, and it keeps no payload. */
+export function readSummary(payload: Uint8Array): NodeReport | undefined {
+  const report = readWire(REPORT, payload);
+  return report?.kind === "ReportedState" ? new ReadReport(report, undefined) : undefined;
+}
+
 /** A class: of ten thousand objects with getters of their own, each getter would be an object too. */
 class ReadReport implements NodeReport {
   readonly time: string;
@@ -129,12 +135,12 @@ class ReadReport implements NodeReport {
   readonly desired: readonly ReportedAck[];
   readonly ready: string;
   readonly troubles: readonly string[];
-  readonly #payload: Uint8Array;
+  readonly #payload: Uint8Array | undefined;
   #read: Details | undefined;
 
   constructor(
     { time, clockTrusted, desired, status: { conditions } }: Report,
-    payload: Uint8Array,
+    payload: Uint8Array | undefined,
   ) {
     this.time = time;
     this.clockTrusted = clockTrusted;
@@ -147,7 +153,8 @@ class ReadReport implements NodeReport {
   }
 
   get #details(): Details {
-    return (this.#read ??= readWire(DETAILS, this.#payload) ?? NO_DETAILS);
+    const payload = this.#payload;
+    return (this.#read ??= (payload && readWire(DETAILS, payload)) ?? NO_DETAILS);
   }
 
   get labels(): Details["labels"] {

@@ -69,6 +69,11 @@ export class OperatorSession implements AsyncDisposable {
     return this.#latest;
   }
 
+  /** Keeps `payload` in `latest` in the place of what has arrived: the message has been read. */
+  replace(topic: string, payload: Uint8Array): void {
+    this.#latest.set(topic, payload);
+  }
+
   /** Resolves when everything retained there has arrived: at once, if each of the topics has a message and none is a
    * wildcard. Throws CliError when the broker refuses a topic. */
   async subscribe(filters: readonly string[]): Promise<void> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readRetained } from "../../../src/fleet/document/retained-document.ts";
 import { readAnswer } from "../../../src/fleet/command-answer.ts";
-import { readEvents, readReport, readState } from "../../../src/fleet/node-report.ts";
+import { readEvents, readReport, readState, readSummary } from "../../../src/fleet/node-report.ts";
 import { payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
 
 const bytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
@@ -27,6 +27,7 @@ describe("what nodes publish", () => {
       fc.property(anything, (payload) => {
         readState(payload);
         readReport(payload);
+        readSummary(payload);
         readEvents(payload);
         readAnswer(payload);
         readRetained(payload, sha256);
@@ -45,6 +46,29 @@ describe("what nodes publish", () => {
     expect(report?.desired).toMatchObject([{ source: "", generation: 0, code: 0, signed: false }]);
     expect(report?.pods).toEqual([]);
     expect(readReport(bytes({ kind: "Else" }))).toBeUndefined();
+  });
+});
+
+test("a summary has what a row of the status shows, and no details", () => {
+  const payload = bytes({
+    kind: "ReportedState",
+    time: "2026-11-21T08:00:00Z",
+    clockTrusted: true,
+    desired: [{ source: "node", generation: 3, code: 200, phase: "Healthy" }],
+    pods: [{ namespace: "default", name: "web" }],
+    labels: { site: "north" },
+    status: {
+      conditions: [{ type: "Ready", status: "False" }],
+      nodeInfo: { architecture: "arm64" },
+    },
+  });
+  const { time, clockTrusted, desired, ready } = readReport(payload) ?? {};
+  expect(readSummary(payload)).toMatchObject({ time, clockTrusted, desired, ready });
+  expect(readSummary(payload)).toMatchObject({
+    pods: [],
+    labels: {},
+    conditions: [],
+    nodeInfo: {},
   });
 });
 

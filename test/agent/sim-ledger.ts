@@ -170,13 +170,14 @@ export class Ledger {
     return source !== "mqtt:node" || agent.store.documents.get(source) !== undefined;
   }
 
-  /** A document was the last that asked for it, nothing of it runs, and it is shown as ended. */
+  /** A document was the last that asked for it, it is shown as ended, and nothing of it runs but what its deadline ends. */
   hasEndedForDocument(uid: string): boolean {
     const known = this.agent?.pods().find(({ desired }) => desired.uid === uid);
     const phase = known?.status?.phase;
     const isOver = phase === "Succeeded" || phase === "Failed";
+    const isLate = known?.status?.reason === "DeadlineExceeded";
     const runs = this.containersOf(uid).some((container) => this.isAlive(container));
-    return known?.desired.source === "mqtt:node" && isOver && !runs;
+    return known?.desired.source === "mqtt:node" && isOver && (isLate || !runs);
   }
 
   /** The sources that may end it: the one written on it when it was made, and the one that asked for it last. */

@@ -118,14 +118,18 @@ export function readState(payload: Uint8Array): NodeState | undefined {
 }
 
 export function readReport(payload: Uint8Array): NodeReport | undefined {
-  const report = readWire(REPORT, payload);
-  return report?.kind === "ReportedState" ? new ReadReport(report, payload) : undefined;
+  return reportOf(payload, payload);
 }
 
 /** Without details: its pods, labels, conditions, address and node info are empty, and it keeps no payload. */
 export function readSummary(payload: Uint8Array): NodeReport | undefined {
+  return reportOf(payload, undefined);
+}
+
+/** `details`: where they are read when they are asked for. */
+function reportOf(payload: Uint8Array, details: Uint8Array | undefined): NodeReport | undefined {
   const report = readWire(REPORT, payload);
-  return report?.kind === "ReportedState" ? new ReadReport(report, undefined) : undefined;
+  return report?.kind === "ReportedState" ? new ReadReport(report, details) : undefined;
 }
 
 /** A class: of ten thousand objects with getters of their own, each getter would be an object too. */

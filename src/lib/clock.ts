@@ -20,7 +20,7 @@ export interface Deadline extends Disposable {
 }
 
 /** Joins a deadline of `ms` and an outer signal; the abort reason is that of the one that fired. */
-export function deadline(clock: Clock, ms: number, outer?: AbortSignal): Deadline {
+export function deadline(clock: Pick<Clock, "after">, ms: number, outer?: AbortSignal): Deadline {
   const controller = new AbortController();
   const timer = clock.after(ms, () => controller.abort(new Error(`deadline of ${ms} ms passed`)));
   const follow = (): void => controller.abort(outer?.reason);

@@ -7,7 +7,7 @@ import { connect as connectTLS, TLSSocket, type ConnectionOptions } from "node:t
 import type { IClientOptions, IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 import type { ClientOptions } from "ws";
 
-import type { Clock } from "../lib/clock.ts";
+import { deadline, type Clock } from "../lib/clock.ts";
 import { errorCode, type AgentError } from "../lib/errors.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { clientOptions } from "./mqttjs-options.ts";
@@ -183,25 +183,20 @@ interface Attempt {
 }
 
 /** CONNACK, or an AgentError after which nothing of the attempt is left. */
-function awaitConnack(client: MqttClient, attempt: Attempt): Promise<IConnackPacket> {
+async function awaitConnack(client: MqttClient, attempt: Attempt): Promise<IConnackPacket> {
   const { options, end, signal, clock } = attempt;
-  return new Promise<IConnackPacket>((resolve, reject) => {
+  const { connectTimeoutMs: ms } = options;
+  using limit = deadline(clock, ms, signal);
+  return await new Promise<IConnackPacket>((resolve, reject) => {
     const giveUp = (why: AgentError): void => {
-      settle();
       reset(client);
       reject(why);
     };
-    const stop = (): void => giveUp(failed(options, "stopped"));
-    const timer = clock.after(options.connectTimeoutMs, () =>
-      giveUp(failed(options, `no CONNACK within ${options.connectTimeoutMs / 1_000} s`)),
-    );
-    const settle = (): void => {
-      timer[Symbol.dispose]();
-      signal.removeEventListener("abort", stop);
-    };
-    signal.addEventListener("abort", stop, { once: true });
+    const stop = (): void =>
+      giveUp(failed(options, signal.aborted ? "stopped" : `no CONNACK within ${ms / 1_000} s`));
+    limit.signal.addEventListener("abort", stop, { once: true });
     client.once("connect", (packet) => {
-      settle();
+      limit.signal.removeEventListener("abort", stop);
       resolve(packet);
     });
     client.once("error", (error) => giveUp(refusal(options, error)));

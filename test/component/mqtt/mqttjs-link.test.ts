@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect as connectSocket, createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 
 import { AgentError } from "../../../src/lib/errors.ts";
@@ -9,10 +9,12 @@ import type { ConnectOptions, MqttMessage, MqttSession } from "../../../src/mqtt
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 import { eventually } from "../../harness/eventually.ts";
+import { connecting, probeServers } from "../host/probe-servers.ts";
 import { Mosquitto } from "./mosquitto.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
 const link = new MqttjsLink(systemClock());
+const servers = probeServers();
 const never = new AbortController().signal;
 let broker: Mosquitto;
 let clients = 0;
@@ -28,13 +30,6 @@ function bytes(text: string): Uint8Array {
 
 function message(topic: string, text: string, retain = true): MqttMessage {
   return { topic, payload: bytes(text), qos: 1, retain };
-}
-
-/** Connections to a port of loopback whose SYN has no answer yet. */
-function connecting(port: number): number {
-  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
-  return rows.filter((row) => row.includes(` ${remote} 02 `)).length;
 }
 
 function optionsOf(more: Partial<ConnectOptions> = {}): ConnectOptions {
@@ -295,21 +290,11 @@ describe("a broker that says", () => {
   });
 
   test("an attempt that is given up before its connection leaves none behind", async () => {
-    const stopped = await Mosquitto.start();
-    await using _ = stopped;
-    stopped.signal("SIGSTOP");
-    const waiting: Socket[] = [];
-    // Until its backlog is full.
-    for (let isOpen = true; isOpen;) {
-      const socket = connectSocket(stopped.port, "127.0.0.1");
-      const opened = once(socket, "connect").then(() => true);
-      isOpen = await Promise.race([opened, Bun.sleep(200).then(() => false)]);
-      if (isOpen) waiting.push(socket);
-      else socket.destroy();
-    }
-    await failureOf(new Client({ url: stopped.url, connectTimeoutMs: 100 }).connect());
-    expect(connecting(stopped.port)).toBe(0);
-    for (const socket of waiting) socket.destroy();
+    const port = await servers.deaf();
+    const before = connecting(port);
+    const url = `mqtt://127.0.0.1:${port}`;
+    await failureOf(new Client({ url, connectTimeoutMs: 100 }).connect());
+    expect(connecting(port)).toBe(before);
   });
 
   test("Session taken over ends the session with its code", async () => {

@@ -22,6 +22,7 @@ import { systemRandom } from "../../../src/lib/system-clock.ts";
 import { SecretBox } from "../../../src/store/seal-secrets.ts";
 import { sha256 } from "../../../src/lib/system-sha256.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { withChangedByte } from "./changed-byte.ts";
 import { makeOlderDatabase } from "./older-database.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
@@ -385,11 +386,7 @@ describe("a lost key", () => {
 
 describe("damage", () => {
   test.each([
-    [
-      "a changed byte",
-      // One byte of the ciphertext in 256 is 0 already.
-      "UPDATE last_good_object SET text = CAST(substr(text, 1, 60) || CASE substr(text, 61, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(text, 62) AS BLOB)",
-    ],
+    ["a changed byte", `UPDATE last_good_object SET text = ${withChangedByte("text", "61")}`],
     ["a cut row", "UPDATE last_good_object SET text = substr(text, 1, 20)"],
     ["an empty row", "UPDATE last_good_object SET text = x''"],
     ["a row in plain", "UPDATE last_good_object SET text = CAST('{}' AS BLOB)"],
@@ -404,10 +401,7 @@ describe("damage", () => {
 
   test("of the row alone is repaired from the file", () => {
     const stateDir = filled();
-    changeRow(
-      stateDir,
-      "UPDATE document SET payload = CAST(substr(payload, 1, 60) || CASE substr(payload, 61, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(payload, 62) AS BLOB)",
-    );
+    changeRow(stateDir, `UPDATE document SET payload = ${withChangedByte("payload", "61")}`);
     using store = openStore(stateDir);
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
     expect(store.documents.repairs.map(({ type }) => type)).toEqual(["Restored"]);

@@ -313,6 +313,7 @@ export class NodeView {
       },
       documents: rollouts.withRollouts(documents?.states() ?? []),
       rejected: desired.state.rejected,
+      held: desired.state.held,
       status: this.#nodeStatus(),
       labels: givenLabels(this.#options),
       ...withoutUndefined({ settings: this.#options.settings?.reported() }),

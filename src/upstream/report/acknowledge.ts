@@ -4,6 +4,7 @@
 import {
   isWarning,
   type DesiredPod,
+  type DesiredState,
   type Rejection,
   type SourceName,
 } from "../../api/pod/desired-pod.ts";
@@ -23,7 +24,7 @@ import {
   type DocumentPods,
   type LatePod,
 } from "../../rollout/document-health.ts";
-import type { PodUID } from "../../api/v1/pod.ts";
+import { podName, type PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
 import type { PodHealth } from "../../rollout/pod-health.ts";
 import type { Phase } from "../../protocol/status-codes.ts";
@@ -242,6 +243,8 @@ export interface NodeTruth {
   readonly files: StaticFiles;
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
+  /** `namespace/name` that a wanted pod keeps without being able to start: what runs under the name goes on. */
+  readonly held: DesiredState["held"];
   readonly status: NodeStatus;
   /** Those that configuration and fleet have given it. */
   readonly labels: Readonly<Record<string, string>>;
@@ -259,7 +262,7 @@ interface SourceAcks {
   readonly reviewAt: Monotonic | undefined;
 }
 
-type Truth = Pick<NodeTruth, "pods" | "health" | "files" | "documents" | "rejected">;
+type Truth = Pick<NodeTruth, "pods" | "health" | "files" | "documents" | "rejected" | "held">;
 
 /** The acknowledgements of all sources in one report; each depends on the one before. */
 export class Acknowledgements {
@@ -316,8 +319,10 @@ export class Acknowledgements {
 function podFacts(truth: Truth, source: SourceName, own: readonly DesiredPod[]) {
   const uids = new Set(own.map(({ uid }) => uid));
   const shadowed = own.filter((desired) => isShadowed(desired, truth.rejected));
+  // What goes on under a held name does not end for this document.
   const leftovers = truth.pods.filter(
-    ({ desired }) => desired.source === source && !uids.has(desired.uid),
+    ({ desired: { source: its, uid, pod } }) =>
+      its === source && !uids.has(uid) && !truth.held.has(podName(pod)),
   );
   return {
     health: withRefused(truth, own),

@@ -5,6 +5,7 @@ import { isWarning, type DesiredPod, type Rejection } from "../api/pod/desired-p
 import { referencesOf } from "../api/pod/object-references.ts";
 import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
+import { mayUse } from "./object-access.ts";
 
 /** Pods that refer to one of the keys, each once. */
 export function readersOf(
@@ -15,13 +16,18 @@ export function readersOf(
   return [...new Set(readers.map(({ uid }) => uid))];
 }
 
-/** Keys that the pods refer to and no source declares. */
+/** Keys that pods refer to, and that no source declares for them. */
 export function missingFor(
   pods: readonly DesiredPod[],
   objects: readonly DesiredObject[],
 ): readonly string[] {
-  const declared = new Set(objects.map(({ object }) => objectKey(object)));
-  return pods.flatMap(({ pod }) => referredKeys(pod)).filter((key) => !declared.has(key));
+  const declared = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
+  return pods.flatMap((reader) =>
+    referredKeys(reader.pod).filter((key) => {
+      const found = declared.get(key);
+      return found === undefined || !mayUse(reader, found);
+    }),
+  );
 }
 
 function referredKeys(pod: Pod): readonly string[] {

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { readersOf } from "../../../src/source/object-readers.ts";
+import { missingFor, readersOf } from "../../../src/source/object-readers.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { aConfigMap, aDesiredObject, named } from "../../fakes/an-object.ts";
 
 const pod = (uid: string, spec: Partial<PodSpec>, namespace = "default") =>
   aDesiredPod(aPod(spec, { uid, namespace }));
@@ -33,4 +34,11 @@ test.each<[readonly string[], readonly string[]]>([
   [[], []],
 ])("%p is read by %p", (changed, readers) => {
   expect(readersOf(pods, new Set(changed))).toEqual([...readers]);
+});
+
+test("an object of a document is missing for a pod of a file, and there for one of the document", () => {
+  const ofDocument = aDesiredObject(named(aConfigMap({}), "web"), { source: "mqtt:node" });
+  const reader = pod("config", { containers: [from("configMap", "web")] });
+  expect(missingFor([reader], [ofDocument])).toEqual(["ConfigMap default/web"]);
+  expect(missingFor([{ ...reader, source: "mqtt:node" }], [ofDocument])).toEqual([]);
 });

@@ -201,8 +201,8 @@ export class PodWorker {
       return this.#next(outcome);
     } catch (error) {
       if (signal.aborted) return undefined;
-      // Observing failed: the pod's state is unknown until it succeeds.
-      this.syncState.unsure = true;
+      // Observing failed: the pod's state is unknown until it succeeds. Before its turn nothing was done to it.
+      if (this.#isActing) this.syncState.unsure = true;
       return this.#retryAfter(error);
     } finally {
       this.#isActing = false;

@@ -97,6 +97,7 @@ export class JobWorld implements Disposable {
       isWell: () => true,
       onKnock: () => undefined,
       onFailure: () => undefined,
+      onForget: () => undefined,
       onLine: () => undefined,
       mayWrite: () => !this.diskFull,
       onVolume: () => undefined,

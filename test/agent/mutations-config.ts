@@ -206,4 +206,10 @@ export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void
       "if (!this.#isDirectory(path) && !this.#adopt(claim, path, unsignedUsers))\n      this.#finish(parent, path);",
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",
   },
+  {
+    name: "an object of a document counts as there for a pod of a file",
+    file: "src/source/object-readers.ts",
+    search: "return found === undefined || !mayUse(reader, found);",
+    replacement: "return found === undefined || (!mayUse(reader, found) && false);",
+  },
 ];

@@ -59,4 +59,16 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement:
       "const stays = (one: DesiredPod): boolean => one.source === own.source && !isLeft(one);",
   },
+  {
+    name: "a refused pod that misses an object counts as begun",
+    file: "src/podworkers/pod-worker.ts",
+    search: "if (this.#isActing) this.syncState.unsure = true;",
+    replacement: "this.syncState.unsure = true;",
+  },
+  {
+    name: "a document waits for the end of a pod that goes on under a held name",
+    file: "src/upstream/report/acknowledge.ts",
+    search: "!truth.held.has(podName(pod))",
+    replacement: "(!truth.held.has(podName(pod)) || true)",
+  },
 ];

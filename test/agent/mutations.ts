@@ -275,6 +275,12 @@ export function ourSelector(instance: string): Record<string, string> {
     replacement: "rows.settle(uid, settled.slice(0, 0));",
   },
   {
+    name: "that a wanted pod has failed is swept",
+    file: "src/node/housekeeping.ts",
+    search: "if (!isInUse(uid)) rows.forget(uid);",
+    replacement: "if (!isInUse(uid) || true) rows.forget(uid);",
+  },
+  {
     name: "kill records outlive their pod",
     file: "src/podworkers/pod-terminator.ts",
     search: "store.killed.forget(removal.uid);",

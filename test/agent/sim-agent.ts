@@ -61,6 +61,8 @@ export interface SimAgentOptions {
   readonly onKnock: (knock: Knock) => void;
   /** A pod has failed as a whole, which is written down now. */
   readonly onFailure: (uid: string, failure: PodFailure) => void;
+  /** That a pod has failed is about to be forgotten. */
+  readonly onForget: (uid: string, agent: SimAgent) => void;
   readonly onLine: (line: string) => void;
   /** Something is about to be written; false = the disk is full. */
   readonly mayWrite: () => boolean;
@@ -133,6 +135,7 @@ export class SimAgent {
         mortal,
         files,
         onBegin: (fresh) => options.onBegin(fresh, this),
+        onForget: (uid) => options.onForget(uid, this),
       });
       this.#store = store;
       const edges: Edges = {

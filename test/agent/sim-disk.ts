@@ -118,6 +118,8 @@ export interface SimStoreOptions extends DiskOptions {
   readonly onBegin: (fresh: readonly Removal[]) => void;
   readonly onSettle: (uid: string) => void;
   readonly onFailure: (uid: string, failure: PodFailure) => void;
+  /** That a pod has failed is about to be forgotten. */
+  readonly onForget: (uid: string) => void;
   /** A document is on the disk now. */
   readonly onAccepted: (generation: number, digest: string) => void;
 }
@@ -168,6 +170,11 @@ export function openStore(options: SimStoreOptions): Store {
   failures.put = (...args) => {
     put(...args);
     options.onFailure(...args);
+  };
+  const forget = failures.forget.bind(failures);
+  failures.forget = (uid) => {
+    if (failures.get(uid) !== undefined) options.onForget(uid);
+    forget(uid);
   };
   const accept = documents.accept.bind(documents);
   documents.accept = (document) => {

@@ -62,6 +62,8 @@ async function edits(
   const before = instances(world);
   const origin = world.truth.originOf(object, reader) ?? "file";
   const texts = shownBefore(world, object, origin);
+  const lives = livesOf(world, before);
+  const tried = new Set([...lives.keys()].filter(tries(world, object, origin)));
   const ended = world.judge.config.ended.length;
   const calls = world.machine.runtime.calls.length;
   world.objects.edit(object, origin);
@@ -79,6 +81,8 @@ async function edits(
   for (const [key, { id, attempt, spec, own }] of before) {
     // Its time on the node may end meanwhile.
     if (world.agent?.failureOf(spec.uid) !== undefined) continue;
+    // What was taken back may have been so once more.
+    if (tried.has(spec) && livesOf(world, before).get(spec) !== lives.get(spec)) continue;
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
     const restarts = follows.has(key) ? 1 : 0;
@@ -100,14 +104,31 @@ function shownBefore(
   origin: Reader,
 ): ReadonlyMap<string, string | undefined> {
   const now = instances(world);
-  const isTaken = (spec: SimSpec): boolean =>
-    world.rollouts.goesBack(spec.name) && world.readerOf(spec) === "mqtt" && uses(spec, object);
+  const isTried = tries(world, object, origin);
   const shown = [...readings(world)].map(([key, text]) => {
     const instance = now.get(key);
-    const isRead = origin === "mqtt" && instance !== undefined && isTaken(instance.spec);
+    const isRead = instance !== undefined && isTried(instance.spec);
     return [key, isRead ? instance.read : text] as const;
   });
   return new Map(shown);
+}
+
+/** How often the end of each pod was ordered. */
+function livesOf(
+  world: SimWorld,
+  all: ReadonlyMap<string, Instance>,
+): ReadonlyMap<SimSpec, number> {
+  const specs = [...all.values()].map(({ spec }) => spec);
+  return new Map(specs.map((spec) => [spec, world.judge.livesOf(spec.uid).ends]));
+}
+
+/** Whether an update of the pod was taken back, and is tried again with this edit. */
+function tries(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
+  return (spec) =>
+    origin === "mqtt" &&
+    world.rollouts.goesBack(spec.name) &&
+    world.readerOf(spec) === "mqtt" &&
+    uses(spec, object);
 }
 
 function isCreationOf({ uid }: SimSpec, { name }: SimContainer): (call: RecordedCall) => boolean {

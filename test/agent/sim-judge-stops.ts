@@ -199,9 +199,16 @@ export class StopJudge {
     const ledger = this.#ledger;
     if (ledger.ownSources(spec.uid).every((source) => source === "file")) return false;
     const files = ledger.agent?.desired.pods.filter(({ source }) => source === "file") ?? [];
+    // Of a pod that leaves, a new process knows no spec: it may have the port that a file's pod needs.
+    const isUnknown = ledger.agent?.pods().every(({ desired }) => desired.uid !== spec.uid) ?? true;
     return files
       .flatMap(({ uid }) => ledger.spec(uid) ?? [])
-      .some((file) => file.name === spec.name || !fitTogether(file, spec));
+      .some(
+        (file) =>
+          file.name === spec.name ||
+          !fitTogether(file, spec) ||
+          (isUnknown && file.hostPort !== undefined),
+      );
   }
 
   #mustGetItsTime({ container, own, reason }: Case, grace: number): void {

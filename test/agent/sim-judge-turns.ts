@@ -48,6 +48,11 @@ export class TurnJudge {
     this.#failed.clear();
   }
 
+  /** It may fail again. */
+  onForget(uid: string): void {
+    this.#failed.delete(uid);
+  }
+
   onSettle(uid: string): void {
     this.#begun.delete(uid);
     this.#failed.delete(uid);

@@ -27,7 +27,7 @@ import type { SimMounts } from "./sim-mounts.ts";
 import type { Knock } from "./sim-network.ts";
 import type { ObjectTruth, Reader } from "./sim-truth.ts";
 import type { PodFailure } from "../../src/api/v1/pod-status.ts";
-import type { Removal } from "../../src/api/pod/desired-pod.ts";
+import type { DesiredState, Removal } from "../../src/api/pod/desired-pod.ts";
 
 export interface JudgeOptions extends LedgerOptions {
   readonly truth: ObjectTruth;
@@ -69,6 +69,8 @@ export class SimJudge {
   readonly orders: OrderJudge;
   readonly images: ImageJudge;
   readonly shutdown: ShutdownJudge;
+  /** UIDs that leave without a row in the database. */
+  readonly #unstored = new Set<string>();
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -139,6 +141,12 @@ export class SimJudge {
     Object.assign(this.ledger, { process: this.ledger.process + 1, processSince: this.ledger.now });
     this.#starts.onNewProcess();
     this.config.onNewProcess();
+    for (const uid of this.#unstored) {
+      this.#options.onNewLife(uid);
+      this.ledger.leaving.delete(uid);
+      this.ledger.evicted.delete(uid);
+    }
+    this.#unstored.clear();
   }
 
   /** The rows are gone with their database. */
@@ -182,15 +190,31 @@ export class SimJudge {
     this.#stops.onFailure(uid);
   }
 
+  /** That a pod has failed is forgotten: with its removal, or when nothing knows the pod any more; then it may begin anew. */
+  onForget(uid: string, { pods }: DesiredState): void {
+    if (this.ledger.leaving.has(uid)) return;
+    if (pods.some((pod) => pod.uid === uid))
+      this.accuse(`that ${this.ledger.key(uid)} has failed is forgotten although it is wanted`);
+    this.#options.onNewLife(uid);
+    this.#turns.onForget(uid);
+  }
+
   /** After everything that happens. */
   look(): void {
     this.#turns.look();
+  }
+
+  /** Removals that begin although there is no space to write them down: the next process knows nothing of them. */
+  onUnstored(removals: readonly Removal[], agent: SimAgent): void {
+    this.onBegin(removals, agent);
+    for (const { uid } of removals) this.#unstored.add(uid);
   }
 
   onBegin(fresh: readonly Removal[], agent: SimAgent): void {
     const view = agent.desired;
     for (const { uid, why } of fresh) {
       const key = this.ledger.key(uid);
+      this.#unstored.delete(uid);
       this.say(`  row ${key} ${why}`);
       this.#starts.onBegin(uid);
       this.#stops.onBegin(uid);
@@ -285,7 +309,7 @@ export class SimJudge {
     const code = exit?.code ?? 255;
     const how = cause === "self" ? "exits" : "is ended";
     this.say(`  ${how} ${this.ledger.nameOf(container)} ${code}`);
-    this.ledger.ends.set(id, { at: this.ledger.now, code, cause });
+    this.ledger.onEnd(container, { code, cause });
     this.#starts.onExited(container, cause);
     this.#turns.onExited(container);
   }

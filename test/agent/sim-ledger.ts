@@ -156,6 +156,11 @@ export class Ledger {
     return uid !== undefined && this.agent?.failureOf(uid) !== undefined;
   }
 
+  /** Also of one that could not start. */
+  onEnd({ id }: FakeContainer, end: Omit<End, "at">): void {
+    this.ends.set(id, { at: this.now, ...end });
+  }
+
   onStarting(container: FakeContainer): void {
     this.startedBy.set(container.id, this.process);
     const { name = "", attempt = 0 } = container.config.metadata ?? {};

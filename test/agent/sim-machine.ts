@@ -36,6 +36,7 @@ export interface MachineOptions {
   readonly exec: NonNullable<FakeRuntimeOptions["exec"]>;
   readonly onCall: NonNullable<FakeRuntimeOptions["onCall"]>;
   readonly onEvent: NonNullable<FakeRuntimeOptions["onEvent"]>;
+  readonly onStartError?: NonNullable<FakeRuntimeOptions["onStartError"]>;
 }
 
 export class SimMachine implements Disposable {
@@ -61,7 +62,7 @@ export class SimMachine implements Disposable {
   readonly #hasClaimDisk: boolean;
   readonly #ownImageFs: boolean;
 
-  constructor({ seed = 0, setup, program, exec, onCall, onEvent }: MachineOptions) {
+  constructor({ seed = 0, setup, onEvent, ...seen }: MachineOptions) {
     const { clock } = this;
     const logs = setup.logs ? new SimLogs({ seed, clock, runtime: () => this.runtime }) : undefined;
     this.logFiles = logs;
@@ -81,9 +82,7 @@ export class SimMachine implements Disposable {
       get pullable() {
         return pullable();
       },
-      program,
-      exec,
-      onCall,
+      ...seen,
       reopenLog: (id) => logs?.reopen(id),
       onEvent: (event, cause) => {
         onEvent(event, cause);

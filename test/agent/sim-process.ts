@@ -142,6 +142,7 @@ export class SimProcess implements Disposable {
       isWell: (container) => behaviour.isWell(container),
       onKnock: (knock) => judge.onKnock(knock),
       onFailure: (uid, failure) => judge.onFailure(uid, failure),
+      onForget: (uid, { desired }) => judge.onForget(uid, desired),
       onLine: (line) => this.#onLine(line),
       mayWrite: () => this.#mayWrite(),
       onVolume: (volume) => judge.config.onVolume(volume),
@@ -171,11 +172,11 @@ export class SimProcess implements Disposable {
     if (line.includes("set aside") || line.includes("for an hour")) this.setAside = true;
     if (line.includes('"msg":"Evict"')) judge.pressure.onEvict(uidIn(line));
     if (line.includes("of an evicted pod; it is stopped anyway") && this.agent !== undefined)
-      judge.onBegin([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.agent);
+      judge.onUnstored([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.agent);
     if (line.includes("cannot store the state of the shutdown")) judge.shutdown.onUnstored();
     if (line.includes('"msg":"StopGroup"')) this.#stopsCritical = !line.includes('"priority":0');
     if (line.includes("cannot store that pods stop for the shutdown") && this.agent !== undefined)
-      judge.onBegin(this.#stoppedAnyway(), this.agent);
+      judge.onUnstored(this.#stoppedAnyway(), this.agent);
     if (line.includes(MARK)) judge.accuse(`a log line contains a Secret: ${line.trim()}`);
     if (process.env["AGENT_SIM_LOG"] !== undefined) judge.say(`    ${line.trim()}`);
   }

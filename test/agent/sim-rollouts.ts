@@ -91,12 +91,11 @@ export class SimRollouts {
     );
   }
 
-  /** An update of it is under way, or has failed; or nobody asks for it any more and it lingers. */
+  /** An update of it, or of its atomic document, is under way or has failed; or nobody asks for it any more and it lingers. */
   isOpen(name: SimName): boolean {
     const state = this.state(name);
     if (state?.good === undefined) return false;
-    if (state.trial !== undefined || state.bad.length > 0) return true;
-    return this.#options.wanted(name) === undefined;
+    return state.trial !== undefined || this.goesBack(name);
   }
 
   state(name: SimName): RolloutState | undefined {

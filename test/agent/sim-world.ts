@@ -72,6 +72,7 @@ export class SimWorld implements Disposable {
       exec: (container) => ({ exitCode: this.#behaviour.isWell(container) ? 0 : 1 }),
       onCall: (call, args) => this.judge.onCall(call, args),
       onEvent: (event, cause) => this.judge.onEvent(event, cause),
+      onStartError: (container) => this.judge.ledger.onEnd(container, { code: 128, cause: "self" }),
     });
     const { clock, runtime, broker, manifests } = this.machine;
     const { specs, homes } = this.setup;

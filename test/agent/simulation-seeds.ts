@@ -15,5 +15,11 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     mutation: "a pod that waits for its volumes starts although it is refused by now",
   },
   { seed: 322_111, mutation: "a good revision of a signed document counts as unsigned" },
+  {
+    seed: 341_176,
+    mutation: "a document waits for the end of a pod that goes on under a held name",
+  },
+  { seed: 346_272, mutation: "an object of a document counts as there for a pod of a file" },
+  { seed: 348_114, mutation: "a refused pod that misses an object counts as begun" },
   { seed: 93, mutation: "a log that was rotated just now is cut" },
 ];

@@ -120,6 +120,8 @@ export interface FakeRuntimeOptions {
   readonly onCall?: (call: CallName, args: readonly unknown[]) => void;
   /** Sees what happens as it happens, exit codes too, also when the event stream tells nobody. */
   readonly onEvent?: (event: TaskEvent, cause: ExitCause) => void;
+  /** Sees that a container ends without having started, of which no event tells. */
+  readonly onStartError?: (container: FakeContainer) => void;
   /** How long an event is under way. */
   readonly eventLagMs?: number;
   /** Whether the event of an exit says its code, as containerd's own does and CRI's does not; default true. */
@@ -484,6 +486,7 @@ export class FakeRuntime implements CriClient {
         Object.assign(container, { exitCode: 128, reason: "StartError", finishedAt: this.#now() });
         container.message = startError;
         container.state = ContainerState.CONTAINER_EXITED;
+        this.#options.onStartError?.(container);
         throw refused("StartContainer", startError);
       }
       container.state = ContainerState.CONTAINER_RUNNING;

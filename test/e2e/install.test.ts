@@ -209,19 +209,25 @@ for (const part of ["launcher", "openrc", "sysv"])
   });
 
 for (const shell of ["dash", "bash"])
-  test(`the sysv script stops under ${shell} what it has started`, async () => {
+  test(`the sysv script keeps its log small, and stops under ${shell} what it has started`, async () => {
     const directory = temp.directory(`sysv-${shell}`);
     mkdirSync(directory, { recursive: true });
     const { stdout } = await run([agentBinary(), "install", "--print", "sysv"]);
     const [launcher, pidFile] = [join(directory, "launch"), join(directory, "pid")];
-    writeFileSync(launcher, `#!/bin/sh\necho $$ >${directory}/agent\nexec sleep 1000\n`, {
-      mode: 0o755,
-    });
+    const log = join(directory, "log");
+    writeFileSync(log, Buffer.alloc(11_000_000, "before\n"));
+    writeFileSync(
+      launcher,
+      `#!/bin/sh\necho says\necho $$ >${directory}/agent\nexec sleep 1000\n`,
+      {
+        mode: 0o755,
+      },
+    );
     const script = join(directory, "init");
     const text = stdout
       .replace("/usr/local/lib/agent/agent-launch", launcher)
       .replace("/run/agent.pid", pidFile)
-      .replace("/var/log/agent.log", join(directory, "log"));
+      .replace("/var/log/agent.log", log);
     writeFileSync(script, text);
     expect(await run([shell, script, "start"])).toMatchObject({ code: 0 });
     const pid = await eventually("the agent runs", () =>
@@ -229,6 +235,8 @@ for (const shell of ["dash", "bash"])
       /^\d+(?=\n)/.exec(readFileSync(join(directory, "agent"), "utf8"))?.at(0),
     );
     expect(await run([shell, script, "status"])).toMatchObject({ code: 0 });
+    await eventually("the log was emptied", () => statSync(log).size < 100);
+    expect(readFileSync(`${log}.1`, "utf8")).toStartWith("before\nbefore\n");
     expect(await run([shell, script, "stop"])).toMatchObject({ code: 0 });
     await eventually("the agent has ended", () => !existsSync(`/proc/${pid}`), {
       timeout: 20_000,

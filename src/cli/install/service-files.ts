@@ -105,7 +105,10 @@ depend() {
 `;
 }
 
-/** For a system without a service manager: a loop starts the agent again. */
+/** Of the log of `sysvText`, of which the last full one stays too. Checked each hour, in which a flood writes 4 MB. */
+const SYSV_LOG_BYTES = 10_000_000;
+
+/** For a system without a service manager: a loop starts the agent again, another keeps its log small. */
 export function sysvText({ launcher: path }: Places): string {
   return `#!/bin/sh
 ### BEGIN INIT INFO
@@ -119,8 +122,14 @@ export function sysvText({ launcher: path }: Places): string {
 ### END INIT INFO
 
 pidfile=/run/agent.pid
+# The log is emptied in place, after a copy: the agent goes on writing to it.
 # $! is set by the start itself: a name of our own would be empty for a moment after it.
-loop='trap "kill \\$!; wait \\$!; exit 0" TERM
+loop='(trap "kill \\$!; exit 0" TERM
+while kill -0 $$; do
+	[ "$(wc -c <"$1")" -lt ${SYSV_LOG_BYTES} ] || { cp "$1" "$1.1" && : >"$1"; }
+	sleep 3600 & wait $!
+done) & log=$!
+trap "kill $log \\$!; wait \\$!; exit 0" TERM
 while :; do "$0" run >>"$1" 2>&1 & wait $!; sleep 2; done'
 unset BUN_OPTIONS BUN_BE_BUN BUN_INSPECT NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED
 export UV_THREADPOOL_SIZE=16

@@ -122,11 +122,18 @@ export function podsToRun(
   const areThere = listed.every(({ step }) => hasArrived(step));
   const lingering = unlisted
     .filter(({ good, isHeld }) => isHeld || !(areThere || isInTheWay(good.pod, chosen)))
-    .map(({ good, isHeld }) => (isHeld ? good : { ...good, lingers: true }));
+    .map(({ good, isHeld }) => (isHeld ? good : lingeringOf(good)));
   const held = listed
     .filter(({ step, good }) => step.run === "Good" && good === undefined)
     .map(({ wanted }) => podName(wanted.pod));
   return { pods: [...chosen, ...lingering], held };
+}
+
+const LINGERING = new WeakMap<DesiredPod, DesiredPod>();
+
+/** Always the same object for the same pod: another one would be a change, after which everything is merged again. */
+function lingeringOf(good: DesiredPod): DesiredPod {
+  return LINGERING.getOrInsertComputed(good, () => ({ ...good, lingers: true }));
 }
 
 function choose(

@@ -71,4 +71,10 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     search: "!truth.held.has(podName(pod))",
     replacement: "(!truth.held.has(podName(pod)) || true)",
   },
+  {
+    name: "a pod that lingers is another one in every review",
+    file: "src/rollout/pods-to-run.ts",
+    search: "return LINGERING.getOrInsertComputed(good, () => ({ ...good, lingers: true }));",
+    replacement: "return { ...(LINGERING.get(good) ?? good), lingers: true };",
+  },
 ];

@@ -56,6 +56,13 @@ test("what has ended well is not done again", () => {
 describe("what the document does not name any more", () => {
   const gone = pod("gone");
 
+  test("lingers as the same object in every review, so that nothing is merged for it", () => {
+    const waiting = [listed("Wanted", { type: "OnTrial" })];
+    const [first, second] = [1, 2].map(() => podsToRun(waiting, [free(gone)]).pods.at(-1));
+    expect(first).toMatchObject({ uid: "gone", lingers: true });
+    expect(second).toBe(first);
+  });
+
   test.each<[RolloutStatus, boolean]>([
     [{ type: "Good" }, false],
     [{ type: "RolledBack", why: WHY, isKnownBad: true }, false],

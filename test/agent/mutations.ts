@@ -278,7 +278,7 @@ export function ourSelector(instance: string): Record<string, string> {
     name: "that a wanted pod has failed is swept",
     file: "src/node/housekeeping.ts",
     search: "if (!isInUse(uid)) rows.forget(uid);",
-    replacement: "if (!isInUse(uid) || true) rows.forget(uid);",
+    replacement: "rows.forget(uid);",
   },
   {
     name: "kill records outlive their pod",

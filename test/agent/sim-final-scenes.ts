@@ -62,8 +62,11 @@ async function edits(
   const before = instances(world);
   const origin = world.truth.originOf(object, reader) ?? "file";
   const texts = shownBefore(world, object, origin);
-  const lives = livesOf(world, before);
-  const tried = new Set([...lives.keys()].filter(tries(world, object, origin)));
+  const endsOf = ({ uid }: SimSpec): number => world.judge.livesOf(uid).ends;
+  const specs = [...before.values()].map(({ spec }) => spec);
+  const tried = new Map(
+    specs.filter(tries(world, object, origin)).map((spec) => [spec, endsOf(spec)]),
+  );
   const ended = world.judge.config.ended.length;
   const calls = world.machine.runtime.calls.length;
   world.objects.edit(object, origin);
@@ -82,7 +85,7 @@ async function edits(
     // Its time on the node may end meanwhile.
     if (world.agent?.failureOf(spec.uid) !== undefined) continue;
     // What was taken back may have been so once more.
-    if (tried.has(spec) && livesOf(world, before).get(spec) !== lives.get(spec)) continue;
+    if (tried.has(spec) && tried.get(spec) !== endsOf(spec)) continue;
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
     const restarts = follows.has(key) ? 1 : 0;
@@ -111,15 +114,6 @@ function shownBefore(
     return [key, isRead ? instance.read : text] as const;
   });
   return new Map(shown);
-}
-
-/** How often the end of each pod was ordered. */
-function livesOf(
-  world: SimWorld,
-  all: ReadonlyMap<string, Instance>,
-): ReadonlyMap<SimSpec, number> {
-  const specs = [...all.values()].map(({ spec }) => spec);
-  return new Map(specs.map((spec) => [spec, world.judge.livesOf(spec.uid).ends]));
 }
 
 /** Whether an update of the pod was taken back, and is tried again with this edit. */

@@ -200,7 +200,7 @@ export class StopJudge {
     if (ledger.ownSources(spec.uid).every((source) => source === "file")) return false;
     const files = ledger.agent?.desired.pods.filter(({ source }) => source === "file") ?? [];
     // Of a pod that leaves, a new process knows no spec: it may have the port that a file's pod needs.
-    const isUnknown = ledger.agent?.pods().every(({ desired }) => desired.uid !== spec.uid) ?? true;
+    const isUnknown = ledger.known(spec.uid) === undefined;
     return files
       .flatMap(({ uid }) => ledger.spec(uid) ?? [])
       .some(

@@ -141,11 +141,7 @@ export class SimJudge {
     Object.assign(this.ledger, { process: this.ledger.process + 1, processSince: this.ledger.now });
     this.#starts.onNewProcess();
     this.config.onNewProcess();
-    for (const uid of this.#unstored) {
-      this.#options.onNewLife(uid);
-      this.ledger.leaving.delete(uid);
-      this.ledger.evicted.delete(uid);
-    }
+    for (const uid of this.#unstored) this.#stay(uid);
     this.#unstored.clear();
   }
 
@@ -247,9 +243,8 @@ export class SimJudge {
   onSettle(uid: string): void {
     const key = this.ledger.key(uid);
     this.say(`  settled ${key}`);
-    this.ledger.leaving.delete(uid);
-    this.ledger.evicted.delete(uid);
-    this.#options.onNewLife(uid);
+    this.#unstored.delete(uid);
+    this.#stay(uid);
     this.#starts.onSettle(uid);
     this.#turns.onSettle(uid);
     const left = [
@@ -312,6 +307,13 @@ export class SimJudge {
     this.ledger.onEnd(container, { code, cause });
     this.#starts.onExited(container, cause);
     this.#turns.onExited(container);
+  }
+
+  /** Its removal is over, or forgotten. */
+  #stay(uid: string): void {
+    this.ledger.leaving.delete(uid);
+    this.ledger.evicted.delete(uid);
+    this.#options.onNewLife(uid);
   }
 
   #onAskSandbox({ config }: RunPodSandboxArgs): void {

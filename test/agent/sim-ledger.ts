@@ -175,9 +175,14 @@ export class Ledger {
     return source !== "mqtt:node" || agent.store.documents.get(source) !== undefined;
   }
 
+  /** The pod as the agent has it, with its spec. */
+  known(uid: string) {
+    return this.agent?.pods().find(({ desired }) => desired.uid === uid);
+  }
+
   /** A document was the last that asked for it, it is shown as ended, and nothing of it runs but what its deadline ends. */
   hasEndedForDocument(uid: string): boolean {
-    const known = this.agent?.pods().find(({ desired }) => desired.uid === uid);
+    const known = this.known(uid);
     const phase = known?.status?.phase;
     const isOver = phase === "Succeeded" || phase === "Failed";
     const isLate = known?.status?.reason === "DeadlineExceeded";
@@ -190,8 +195,8 @@ export class Ledger {
     const written = this.sandboxesOf(uid).map(
       ({ config }) => config.annotations[ANNOTATION.source] as SourceName,
     );
-    const known = this.agent?.pods().filter(({ desired }) => desired.uid === uid) ?? [];
-    return [...written, ...known.map(({ desired }) => desired.source)];
+    const known = this.known(uid);
+    return known === undefined ? written : [...written, known.desired.source];
   }
 }
 

@@ -216,13 +216,9 @@ for (const shell of ["dash", "bash"])
     const [launcher, pidFile] = [join(directory, "launch"), join(directory, "pid")];
     const log = join(directory, "log");
     writeFileSync(log, Buffer.alloc(11_000_000, "before\n"));
-    writeFileSync(
-      launcher,
-      `#!/bin/sh\necho says\necho $$ >${directory}/agent\nexec sleep 1000\n`,
-      {
-        mode: 0o755,
-      },
-    );
+    writeFileSync(launcher, `#!/bin/sh\necho $$ >${directory}/agent\nexec sleep 1000\n`, {
+      mode: 0o755,
+    });
     const script = join(directory, "init");
     const text = stdout
       .replace("/usr/local/lib/agent/agent-launch", launcher)

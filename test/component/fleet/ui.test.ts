@@ -21,6 +21,7 @@ import { ROLLOUT as ROLLOUT_TYPE, type RolloutOrder } from "../../../src/protoco
 import { jsonBytes } from "../../../src/protocol/wire-text.ts";
 import { startBroker, type Broker } from "../../harness/broker.ts";
 import { BrokerClient } from "../../harness/broker-client.ts";
+import { eventually } from "../../harness/eventually.ts";
 import { makeTempDirectory } from "../../harness/temp-directory.ts";
 import { startFleetUi } from "./fleet-ui.ts";
 
@@ -330,4 +331,11 @@ test("so many pages may be open, and the next one is refused", async () => {
   expect(opened.length).toBeGreaterThan(0);
   expect(opened.length).toBeLessThanOrEqual(MAX_STREAMS);
   abort.abort();
+  // The server sees a moment later that they are gone, and the test that comes next opens a page.
+  await eventually("a page may be open again", async () => {
+    const closed = new AbortController();
+    const { status } = await ask("/api/nodes", { headers, signal: closed.signal });
+    closed.abort();
+    return status === 200;
+  });
 }, 120_000);

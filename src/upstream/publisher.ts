@@ -224,7 +224,7 @@ export class Publisher {
     for (const id of ids) this.#giveBack(() => outbox.retry(id));
   }
 
-  /** If a full disk prevents the removal of a superseded row, it is sent once more, before the newer row of its topic. */
+  /** Where a full disk prevents the removal of superseded rows, they go with the acknowledgement of the newer one. */
   #giveBack(give: () => void): void {
     try {
       give();

@@ -232,6 +232,12 @@ export function ourSelector(instance: string): Record<string, string> {
       "if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId + this)) return false;",
   },
   {
+    name: "a superseded message that a full disk keeps is sent again",
+    file: "src/store/outbox/outbox.ts",
+    search: "AND id = (SELECT max(id) FROM outbox WHERE topic = row.topic AND ${OF_TOPIC}))",
+    replacement: ")",
+  },
+  {
     name: "messages that a full disk rejects stay in flight",
     file: "src/upstream/publisher.ts",
     search: "        this.#strikeOut(drain, ids);\n        this.wake();\n",

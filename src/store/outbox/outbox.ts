@@ -69,6 +69,7 @@ export class Outbox {
   readonly #insert: Query<[number, string, string, Uint8Array, number, number, string], unknown>;
   readonly #replace: Query<[Uint8Array, number, number, string, number], unknown>;
   readonly #delete: Query<[number], unknown>;
+  readonly #deleteUpTo: Query<[string, number], unknown>;
   readonly #next: Query<[string, string, string, number], Row>;
   readonly #superseded: Query<[string, string], unknown>;
   readonly #published: Table<PublishedRow, "topic">;
@@ -89,9 +90,14 @@ export class Outbox {
       "UPDATE outbox SET payload = ?, qos = ?, retain = ?, content = ? WHERE id = ?",
     );
     this.#delete = database.query("DELETE FROM outbox WHERE id = ?");
+    this.#deleteUpTo = database.query(
+      `DELETE FROM outbox WHERE topic = ? AND ${OF_TOPIC} AND id <= ?`,
+    );
+    // A full disk may keep rows that a newer one of their topic supersedes: they are never sent.
     this.#next = database.query(
-      `SELECT * FROM outbox WHERE id NOT IN (SELECT value FROM json_each(?))
-         AND (kind IN ('event', 'response') OR topic NOT IN (SELECT value FROM json_each(?)))
+      `SELECT * FROM outbox AS row WHERE id NOT IN (SELECT value FROM json_each(?))
+         AND (kind IN ('event', 'response') OR topic NOT IN (SELECT value FROM json_each(?))
+           AND id = (SELECT max(id) FROM outbox WHERE topic = row.topic AND ${OF_TOPIC}))
          AND topic NOT IN (SELECT value FROM json_each(?))
        ORDER BY rank, id LIMIT ?`,
     );
@@ -125,8 +131,9 @@ export class Outbox {
     const { topic, payload } = message;
     const content = contentOf(message);
     const rows = this.#rowsOfTopic.all(topic);
-    const waiting = rows.findLast(({ id }) => !this.#inFlight.has(id));
-    const newest = waiting ?? rows.at(-1) ?? this.#refreshInFlight(topic);
+    const last = rows.at(-1);
+    const waiting = last !== undefined && this.#inFlight.has(last.id) ? undefined : last;
+    const newest = last ?? this.#refreshInFlight(topic);
     if (newest !== undefined) {
       if (newest.content === content) return false;
       return this.#write(message, content, waiting);
@@ -204,8 +211,8 @@ export class Outbox {
 
   /** False when the ring dropped the row meanwhile. */
   #acknowledge(row: Row): boolean {
-    const wasThere = this.#delete.run(row.id) > 0;
-    if (!isOfTopic(row)) return wasThere;
+    if (!isOfTopic(row)) return this.#delete.run(row.id) > 0;
+    const wasThere = this.#deleteUpTo.run(row.topic, row.id) > 0;
     if (row.payload.length === 0) this.#published.remove(row);
     else this.#published.put(row);
     return wasThere;

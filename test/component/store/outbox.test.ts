@@ -96,6 +96,30 @@ describe("newest wins", () => {
     expect(sendAll(outbox).toSorted()).toEqual(["2", "b"]);
   });
 
+  test("and is never sent again although a full disk keeps it beside the newer one", () => {
+    using store = openStore(newDirectory());
+    const { outbox, database } = store;
+    outbox.put(message("pod", "pod/a", "1"));
+    outbox.nextBatch(10);
+    outbox.put(message("pod", "pod/a", "2"));
+    database
+      .query(
+        "CREATE TEMP TRIGGER full BEFORE DELETE ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END",
+      )
+      .run();
+    expect(() => outbox.released()).toThrow("full");
+    const [newer, ...others] = outbox.nextBatch(10);
+    expect(newer === undefined ? undefined : text(newer)).toBe("2");
+    expect(others).toEqual([]);
+    // In flight is the newest: what comes now waits behind it, and takes no older place.
+    outbox.put(message("pod", "pod/a", "3"));
+    expect(outbox.nextBatch(10)).toEqual([]);
+    database.query("DROP TRIGGER full").run();
+    outbox.sent([newer?.id ?? 0]);
+    expect(sendAll(outbox)).toEqual(["3"]);
+    expect(outbox.size).toBe(0);
+  });
+
   test("a row the broker did not take is sent again, unless there is a newer one", () => {
     using store = openStore(newDirectory());
     const { outbox } = store;

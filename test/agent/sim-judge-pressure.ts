@@ -28,6 +28,8 @@ export class PressureJudge {
   readonly #evicted = new Map<string, { readonly at: Monotonic; readonly process: number }>();
   /** Since when it answers what room its images have. */
   #runtimeSince = 0;
+  /** When the agent last tried in vain to remove images, for the runtime did not answer. */
+  #inVainAt: Monotonic | undefined;
   evictions = 0;
 
   constructor(options: PressureJudgeOptions) {
@@ -43,6 +45,10 @@ export class PressureJudge {
     this.#runtimeSince = this.#options.ledger.now;
   }
 
+  onImagesStay(): void {
+    this.#inVainAt = this.#options.ledger.now;
+  }
+
   onCalm(): void {
     this.#since.clear();
   }
@@ -56,7 +62,9 @@ export class PressureJudge {
     const key = ledger.key(uid);
     ledger.say(`  evicts ${key}`);
     if (this.#since.size === 0) ledger.accuse(`${key} is evicted although nothing is short`);
-    const image = this.#isForImages() ? this.#options.images.removable() : undefined;
+    // As in the kubelet, pods go where a runtime in trouble keeps its images.
+    const mustRemove = this.#isForImages() && this.#inVainAt !== now;
+    const image = mustRemove ? this.#options.images.removable() : undefined;
     if (image !== undefined) ledger.accuse(`${key} is evicted before ${image} is removed`);
     if (this.#isUnsigned(uid)) return;
     const before = ledger.agent

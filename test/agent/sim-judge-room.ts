@@ -11,6 +11,8 @@ export class RoomJudge {
   readonly #ledger: Ledger;
   /** UIDs of pods that were there when the database was lost: they hold their places, and nobody knows which. */
   readonly #unknown = new Set<string>();
+  /** UID → the process that refused the pod while it ran. No process stops it, and the next one does not know of it. */
+  readonly #refused = new Map<string, number>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -42,6 +44,18 @@ export class RoomJudge {
     if (cause === undefined) ledger.accuse(`${spec.key} makes room, and no pod before it needs it`);
   }
 
+  look(): void {
+    const ledger = this.#ledger;
+    for (const { desired } of ledger.agent?.desired.notAdmitted ?? []) {
+      const runs = ledger.containersOf(desired.uid).some((one) => ledger.isAlive(one));
+      if (runs) this.#refused.set(desired.uid, ledger.process);
+    }
+  }
+
+  onSettle(uid: string): void {
+    this.#refused.delete(uid);
+  }
+
   onLostDatabase(): void {
     for (const sandbox of this.#ledger.runtime.sandboxes.values()) {
       const uid = uidOf(sandbox);
@@ -53,7 +67,7 @@ export class RoomJudge {
     const ledger = this.#ledger;
     const spec = ledger.spec(uidOf(container));
     if (spec === undefined || ledger.startedBy.get(container.id) !== ledger.process) return;
-    if (this.#unknown.has(spec.uid)) return;
+    if (this.#unknown.has(spec.uid) || this.#wentOn(spec.uid)) return;
     // What an earlier process left without its spec holds a place that this one cannot know.
     const preempted = ledger.agent?.store.removals.all().filter(({ why }) => why === "Preempted");
     const pods = ledger.agent?.pods().map(({ desired }) => desired.uid) ?? [];
@@ -61,10 +75,16 @@ export class RoomJudge {
     const beside = ledger.runtime
       .running()
       .filter((one) => ledger.isAlive(one) && !ledger.isForeign(one))
-      .filter((one) => known.has(uidOf(one) ?? ""))
+      .filter((one) => known.has(uidOf(one) ?? "") && !this.#wentOn(uidOf(one) ?? ""))
       .flatMap((one) => ledger.spec(uidOf(one)) ?? [])
       .find((other) => !fitTogether(spec, other));
     if (beside !== undefined)
       ledger.accuse(`${ledger.nameOf(container)} starts beside ${beside.key}, and both do not fit`);
+  }
+
+  /** An earlier process refused it and let it run, while what it gave the room to began. */
+  #wentOn(uid: string): boolean {
+    const process = this.#refused.get(uid);
+    return process !== undefined && process < this.#ledger.process;
   }
 }

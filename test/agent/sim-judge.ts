@@ -198,6 +198,7 @@ export class SimJudge {
   /** After everything that happens. */
   look(): void {
     this.#turns.look();
+    this.#room.look();
   }
 
   /** Removals that begin although there is no space to write them down: the next process knows nothing of them. */
@@ -247,6 +248,7 @@ export class SimJudge {
     this.#stay(uid);
     this.#starts.onSettle(uid);
     this.#turns.onSettle(uid);
+    this.#room.onSettle(uid);
     const left = [
       ...this.ledger.sandboxesOf(uid).filter(({ id }) => !this.#starts.isLate(id)),
       ...this.ledger.containersOf(uid).filter((one) => !this.#starts.isLate(one.sandboxId)),

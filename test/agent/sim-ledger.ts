@@ -22,6 +22,9 @@ export interface End {
   readonly cause: ExitCause;
 }
 
+/** Failures that are shown before the containers that still run have ended. */
+const ENDING_REASONS: ReadonlySet<string> = new Set(["DeadlineExceeded", "SandboxLost"]);
+
 export class Ledger {
   readonly #options: LedgerOptions;
   /** UIDs of pods that depend on others. */
@@ -180,14 +183,14 @@ export class Ledger {
     return this.agent?.pods().find(({ desired }) => desired.uid === uid);
   }
 
-  /** A document was the last that asked for it, it is shown as ended, and nothing of it runs but what its deadline ends. */
+  /** A document was the last that asked for it, it is shown as ended, and nothing of it runs but what its failure ends. */
   hasEndedForDocument(uid: string): boolean {
     const known = this.known(uid);
     const phase = known?.status?.phase;
     const isOver = phase === "Succeeded" || phase === "Failed";
-    const isLate = known?.status?.reason === "DeadlineExceeded";
+    const isEnding = ENDING_REASONS.has(known?.status?.reason ?? "");
     const runs = this.containersOf(uid).some((container) => this.isAlive(container));
-    return known?.desired.source === "mqtt:node" && isOver && (isLate || !runs);
+    return known?.desired.source === "mqtt:node" && isOver && (isEnding || !runs);
   }
 
   /** The sources that may end it: the one written on it when it was made, and the one that asked for it last. */

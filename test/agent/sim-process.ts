@@ -171,6 +171,7 @@ export class SimProcess implements Disposable {
     const judge = this.#options.judge();
     if (line.includes("set aside") || line.includes("for an hour")) this.setAside = true;
     if (line.includes('"msg":"Evict"')) judge.pressure.onEvict(uidIn(line));
+    if (line.includes('"msg":"cannot free space","what":"images"')) judge.pressure.onImagesStay();
     if (line.includes("of an evicted pod; it is stopped anyway") && this.agent !== undefined)
       judge.onUnstored([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.agent);
     if (line.includes("cannot store the state of the shutdown")) judge.shutdown.onUnstored();

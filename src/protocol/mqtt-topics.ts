@@ -93,17 +93,20 @@ export function parseTopic(root: string, text: string): Topic | undefined {
   return undefined;
 }
 
-/** The filters that a node subscribes to at every connect, exact topics only: its own desired and command, trust, and
- * those of its groups (at most 15; the rest is left out). */
+/**
+ * The filters that a node subscribes to at every connect, exact topics only: trust, its own desired and command, and those
+ * of its groups (at most 15; the rest is left out). Brokers send retained messages in the order of the filters, and keys
+ * come before what they sign.
+ */
 export function subscriptionsFor(
   root: string,
   node: string,
   groups: readonly string[],
 ): readonly string[] {
   const own: readonly Topic[] = [
+    { type: "Trust", root },
     { type: "NodeDesired", root, node },
     { type: "NodeCommand", root, node },
-    { type: "Trust", root },
   ];
   const joined = [...new Set(groups)].slice(0, MAX_GROUPS);
   return [

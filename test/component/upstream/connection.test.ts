@@ -30,7 +30,7 @@ describe("a session", () => {
     node.outbox.put(REPORTED, "{}", "reported");
     node.start();
     await clock.advance(1000);
-    expect(broker.subscribes).toEqual([[DESIRED, COMMAND, TRUST]]);
+    expect(broker.subscribes).toEqual([[TRUST, DESIRED, COMMAND]]);
     expect(broker.publications.map(({ topic }) => topic)).toEqual([STATE, REPORTED]);
     expect(JSON.parse(broker.retained(STATE) ?? "")).toEqual({
       state: "online",

@@ -49,8 +49,8 @@ test("what the broker has dropped after a burst of messages is fetched by subscr
   expect(broker.subscribes).toHaveLength(1);
   await clock.advance(2_000);
   expect(broker.subscribes).toEqual([
-    [DESIRED, COMMAND, TRUST],
-    [DESIRED, COMMAND, TRUST],
+    [TRUST, DESIRED, COMMAND],
+    [TRUST, DESIRED, COMMAND],
   ]);
   expect(node.received.at(-1)).toEqual({ topic: DESIRED, text: "newest", retained: true });
   expect(node.logged.join("")).toContain("the broker may have dropped messages of a burst");

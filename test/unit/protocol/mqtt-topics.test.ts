@@ -106,11 +106,11 @@ describe("the topics of the contract", () => {
 });
 
 describe("what a node subscribes to", () => {
-  test("its own desired and command, and trust", () => {
+  test("trust, which comes before what it permits, and its own desired and command", () => {
     expect(subscriptionsFor(root, node, [])).toEqual([
+      "agent/v1/trust",
       "agent/v1/node/pi-1/desired",
       "agent/v1/node/pi-1/command",
-      "agent/v1/trust",
     ]);
   });
 

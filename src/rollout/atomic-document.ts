@@ -15,7 +15,7 @@ export interface Judged {
   readonly judgement: Judgement;
 }
 
-/** An atomic document: if one pod fails, all go back; if one is held, all are; none is good before all are. */
+/** An atomic document: if one pod fails, all go back; if one is held, all are; none is good while another one is on trial. */
 export function together(judged: readonly Judged[]): readonly Judged[] {
   const has = (type: Judgement["type"]): boolean =>
     judged.some(({ judgement }) => judgement.type === type);

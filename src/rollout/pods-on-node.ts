@@ -89,15 +89,19 @@ export class PodsOnNode {
     return this.#freshnessOf(desired).type === "Unusable";
   }
 
-  /** Whether anything of this source exists under `name` (`namespace/name`). */
+  /**
+   * Whether anything of this source exists under `name` (`namespace/name`). What another source asks for by now is that
+   * one's, also if this source had begun it.
+   */
   isThere(source: SourceName, name: string): boolean {
     const { workers, cache } = this.#options.pods;
     const known = workers.all().map(({ desired }) => desired);
     if (known.some((pod) => pod.source === source && podName(pod.pod) === name)) return true;
+    const uids = new Set(known.map(({ uid }) => uid));
     return cache
       .all()
       .values()
-      .some((pod) => pod.source === source && nameOf(pod) === name);
+      .some((pod) => pod.source === source && nameOf(pod) === name && !uids.has(pod.uid));
   }
 
   /** Whether the runtime has anything of this UID. */

@@ -66,6 +66,12 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement: "this.syncState.unsure = true;",
   },
   {
+    name: "what a file has taken over is still a document's pod",
+    file: "src/rollout/pods-on-node.ts",
+    search: "nameOf(pod) === name && !uids.has(pod.uid)",
+    replacement: "nameOf(pod) === name && uids !== undefined",
+  },
+  {
     name: "a document waits for the end of a pod that goes on under a held name",
     file: "src/upstream/report/acknowledge.ts",
     search: "!truth.held.has(podName(pod))",

@@ -143,3 +143,13 @@ test("a pod is there by its worker, or by what the runtime still has of it", () 
   expect(node.pods.isThere("mqtt:node", name)).toBe(false);
   expect(node.pods.isRunning(web.uid)).toBe(false);
 });
+
+test("a pod that a file has taken over unchanged is the document's no more", () => {
+  const node = new Node();
+  const name = "default/web";
+  node.desired = [{ ...web, source: "file" }];
+  expect(node.pods.isThere("mqtt:node", name)).toBe(false);
+  expect(node.pods.isThere("file", name)).toBe(true);
+  node.desired = [];
+  expect(node.pods.isThere("mqtt:node", name)).toBe(true);
+});

@@ -103,6 +103,13 @@ export class SimAuthority {
     this.#broker.publish(TOPIC.desired, message);
   }
 
+  /** The node may have taken another document of this generation: what comes next has to be newer. */
+  goOnAfter(generation: number): void {
+    if (generation === 0 || generation < this.#generation) return;
+    this.#generation = generation;
+    this.isRetained = false;
+  }
+
   publishBad(how: BadDocument): void {
     this.isRetained = false;
     const next = this.#generation + 1;

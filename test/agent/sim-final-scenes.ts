@@ -5,7 +5,7 @@ import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { RecordedCall } from "../fakes/fake-runtime.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { asksForPatience, wrongConfig, wrongVolumes } from "./sim-final-config.ts";
+import { asksForPatience, mustFollow, wrongConfig, wrongVolumes } from "./sim-final-config.ts";
 import { waits, wrongBooks, wrongPods } from "./sim-final-pods.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
@@ -30,6 +30,8 @@ const LATE_RESTARTS_MS = 30 * 60_000;
 const COMES_BACK_MS = 90_000;
 const GONE_MS = 45_000;
 const STARTS_MS = 8_000;
+/** Whoever has waited long, and is refused then, is tried again after the longest back-off, with its jitter. */
+const REFUSED_MS = 36_000;
 
 type Scene = (world: SimWorld, object: ObjectName, reader: Reader) => Promise<string | undefined>;
 
@@ -52,7 +54,7 @@ export async function playScene(world: SimWorld): Promise<string | undefined> {
 }
 
 /** Each reader restarts once, in order; nobody else does. */
-async function edits(
+export async function edits(
   world: SimWorld,
   object: ObjectName,
   reader: Reader,
@@ -88,7 +90,9 @@ async function edits(
     if (tried.has(spec) && tried.get(spec) !== endsOf(spec)) continue;
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
-    const restarts = follows.has(key) ? 1 : 0;
+    // Where another pod of an atomic document has failed, this one reads what was good.
+    const isBack = world.readerOf(spec) === "mqtt" && world.rollouts.staysForOthers(spec.name);
+    const restarts = follows.has(key) && !isBack ? 1 : 0;
     if (now.attempt - attempt !== restarts || (restarts === 0 && now.id !== id))
       return `${key} restarts ${now.attempt - attempt} times for an edit of ${object}, not ${restarts}`;
     const made = world.machine.runtime.calls.slice(calls).filter(isCreationOf(spec, own)).length;
@@ -118,11 +122,12 @@ function shownBefore(
 
 /** Whether an update of the pod was taken back, and is tried again with this edit. */
 function tries(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
-  return (spec) =>
-    origin === "mqtt" &&
-    world.rollouts.goesBack(spec.name) &&
-    world.readerOf(spec) === "mqtt" &&
-    uses(spec, object);
+  return (spec) => origin === "mqtt" && isTakenBack(world, spec) && uses(spec, object);
+}
+
+/** A pod of a document whose update, or that of another pod of its atomic document, was taken back. */
+function isTakenBack(world: SimWorld, spec: SimSpec): boolean {
+  return world.readerOf(spec) === "mqtt" && world.rollouts.goesBack(spec.name);
 }
 
 function isCreationOf({ uid }: SimSpec, { name }: SimContainer): (call: RecordedCall) => boolean {
@@ -156,7 +161,7 @@ function outOfTurn(world: SimWorld, ended: readonly FakeContainer[]): string | u
 }
 
 /** Whatever is wrong with an edit, what was good stays good: for whoever starts anew, and for the next process. */
-async function spoils(
+export async function spoils(
   world: SimWorld,
   object: ObjectName,
   reader: Reader,
@@ -222,7 +227,7 @@ export async function withdraws(
 }
 
 /** A pod that needs it waits, and starts when it comes. */
-async function misses(
+export async function misses(
   world: SimWorld,
   object: ObjectName,
   reader: Reader,
@@ -243,8 +248,10 @@ async function misses(
   const early = startedWithout(world, spec, object);
   if (early !== undefined) return early;
   const { starts } = world.judge.livesOf(spec.uid);
+  // A name that a lost call keeps refuses one start in each life of the pod.
+  const kept = [...world.machine.runtime.heldNames].filter((name) => name.includes(spec.uid));
   bring();
-  await clock.advance(STARTS_MS + latencyOf(world));
+  await clock.advance(STARTS_MS + latencyOf(world) + kept.length * REFUSED_MS);
   if (world.judge.livesOf(spec.uid).starts === starts)
     return `${spec.key} does not start though ${object} is there`;
   await clock.advance(restartsMs(world));
@@ -288,17 +295,20 @@ async function comesBack(
 ): Promise<string | undefined> {
   const { runtime, clock } = world.machine;
   const [reader] = [...before].filter(([, { spec, own }]) => {
+    if (isTakenBack(world, spec) && !mustFollow(world, spec, own)) return false;
     return refsOf(own.reads, spec.volumes).has(object) && runsAgain(spec, own, 1);
   });
   if (reader === undefined) return undefined;
-  const [key, { wouldRead }] = reader;
+  const [key, { spec, read, wouldRead }] = reader;
+  // What was taken back has read what was good before by now, whatever the object says.
+  const wanted = isTakenBack(world, spec) ? read : wouldRead;
   runtime.exit(instances(world).get(key)?.id ?? "", 1);
   await clock.advance(COMES_BACK_MS + lateMs(world));
   const now = instances(world).get(key);
   if (now === undefined) return `${key} does not come back while ${object} is written wrongly`;
-  return now.read === wouldRead
+  return now.read === wanted
     ? undefined
-    : `${key} reads ${now.read} while ${object} is written wrongly, not ${wouldRead}`;
+    : `${key} reads ${now.read} while ${object} is written wrongly, not ${wanted}`;
 }
 
 function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): string | undefined {

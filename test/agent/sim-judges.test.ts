@@ -2,12 +2,24 @@
 
 import { expect, test } from "bun:test";
 import { AnswerStage, aSpec, DB, WEB } from "./answer-stage.ts";
-import { losesKey, withdraws } from "./sim-final-scenes.ts";
+import { edits, losesKey, misses, spoils, withdraws } from "./sim-final-scenes.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import { uidOfWritten } from "./sim-manifest.ts";
 import { IMAGE } from "./pod-world.ts";
 import { READS_NOTHING } from "./sim-reads.ts";
 import type { SimSpec } from "./sim-specs.ts";
+
+const READS_CONF = {
+  ...READS_NOTHING,
+  env: [{ variable: "CONF", object: "conf", key: "a", optional: false }],
+} as const;
+const EDITED = {
+  type: "EditObject",
+  object: "conf",
+  keys: "both",
+  how: "rename",
+  immutable: false,
+} as const;
 
 async function written(): Promise<AnswerStage> {
   const stage = new AnswerStage();
@@ -108,4 +120,54 @@ test("a failed pod of a document does not make it ill when a file has its name",
   await stage.act({ type: "Write", name: "db", version: 4, how: "rename" }, 600_000);
   expect(stage.answer).toMatchObject({ phase: "Healthy" });
   expect(wrongUpstream(stage.world, stage.agent)).toBeUndefined();
+});
+
+test("a pod that was taken back reads what was good while an object is written wrongly", async () => {
+  const written = { exec: { command: ["probe", "readiness"] }, periodSeconds: 5 };
+  const probes = [{ type: "readiness", failureThreshold: 1, grace: undefined, written }] as const;
+  using stage = new AnswerStage({ specs: [aSpec("web", 4, IMAGE, { reads: READS_CONF, probes })] });
+  const { world } = stage;
+  world.authority.policy = { ...world.policy, onFailure: "rollback", progressDeadlineSeconds: 20 };
+  await stage.start();
+  await stage.act(EDITED);
+  await stage.act({ type: "Publish", versions: [4, 0] });
+  expect(stage.answer).toMatchObject({ phase: "Healthy" });
+  await stage.act({ type: "Health", name: "web", healthy: false }, 0);
+  await stage.act(EDITED, 120_000);
+  await stage.act({ type: "Health", name: "web", healthy: true });
+  expect(stage.answer).toMatchObject({ phase: "RolledBack" });
+  expect(await spoils(world, "conf", "mqtt")).toBeUndefined();
+});
+
+test("an object that comes starts a pod later where a lost call keeps a name", async () => {
+  const shows = [{ object: "conf", optional: false, items: [] }] as const;
+  const volumes = [{ name: "c", type: "content", projected: false, shows, label: false }] as const;
+  const plain = aSpec("web", 4, IMAGE);
+  const reads = { ...READS_NOTHING, mounts: ["c"] };
+  const containers = plain.containers.map((own) => ({ ...own, reads }));
+  const spec: SimSpec = { ...plain, containers, volumes };
+  using stage = new AnswerStage({ specs: [{ ...spec, uid: uidOfWritten(spec) }] });
+  await stage.start();
+  await stage.act(EDITED);
+  const leaked = { type: "Fault", call: "runPodSandbox", kind: "leaked", ms: 0 } as const;
+  await stage.act({ ...leaked, times: 1 }, 0);
+  await stage.act({ type: "Write", name: "web", version: 4, how: "rename" }, 300_000);
+  expect(keys(stage)).toEqual(["web-4"]);
+  expect(await misses(stage.world, "conf", "file")).toBeUndefined();
+});
+
+test("a pod of an atomic document reads no edit while another one has failed", async () => {
+  const program = { stopsAfterMs: 0, exitsAfterMs: 50, exitCode: 1 };
+  const specs = [
+    aSpec("web", 4, IMAGE, { reads: READS_CONF }),
+    { ...aSpec("db", 4, IMAGE, { reads: READS_CONF, program }), restartPolicy: "Never" as const },
+  ].map((spec): SimSpec => ({ ...spec, uid: uidOfWritten(spec) }));
+  using stage = new AnswerStage({ specs });
+  const { world } = stage;
+  Object.assign(world.policy, { atomic: true });
+  await stage.start();
+  await stage.act(EDITED);
+  await stage.act({ type: "Publish", versions: [4, 4] });
+  expect(keys(stage)).toEqual(["web-4"]);
+  expect(await edits(world, "conf", "mqtt")).toBeUndefined();
 });

@@ -69,6 +69,13 @@ export class SimRollouts {
     return failed.some((one) => this.#hasFailed(one)) || this.lingers(name);
   }
 
+  /** Nothing is wrong with it, but another pod of its atomic document has failed: it stays with what was good. */
+  staysForOthers(name: SimName): boolean {
+    const { good, trial, bad = [] } = this.state(name) ?? {};
+    const isWell = good !== undefined && trial === undefined && bad.length === 0;
+    return isWell && this.goesBack(name) && !this.lingers(name);
+  }
+
   #hasFailed(name: SimName): boolean {
     const { bad = [], trial } = this.state(name) ?? {};
     return bad.length > 0 || trial?.failed !== undefined;

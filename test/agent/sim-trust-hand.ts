@@ -67,6 +67,8 @@ export class TrustHand {
   #signer: KeyName = "root";
   #roots: readonly KeyName[] = ["root"];
   #count = 0;
+  /** Generation of the newest document that the root has signed beside a TrustBundle. */
+  #byRoot = 0;
   /** An agent was seen that had found the keys. */
   #hasLived = false;
   /** Of the TrustBundle that the node has. */
@@ -121,7 +123,10 @@ export class TrustHand {
   }
 
   calm(): void {
-    this.#options.directory.mend();
+    const { authority, directory, lostEverything } = this.#options;
+    directory.mend();
+    // Whoever knows of no TrustBundle any more takes the root's word, if he hears it first.
+    if (lostEverything()) authority.goOnAfter(this.#byRoot);
     if (!this.isRetained) this.publish();
   }
 
@@ -148,6 +153,7 @@ export class TrustHand {
     // A key that comes back makes its old words count: they must be nobody's news by then.
     if (how === "removed" && authority.generation === 0) return undefined;
     this.#count += 1;
+    if (how === "root") this.#byRoot = authority.generation + 1;
     const document = this.#forgedDocument(how);
     const payload = JSON.stringify(document);
     const digest = `sha256:${sha256(payload)}`;

@@ -213,6 +213,11 @@ export class FakeRuntime implements CriClient {
     this.images.set(name, { id, name, size, uid, username });
   }
 
+  /** What is reserved and nothing has been made of: by calls under way, or by one that was given up and keeps it. */
+  get heldNames(): ReadonlySet<string> {
+    return this.#underWay;
+  }
+
   /** Bytes of all images. */
   get imageBytes(): bigint {
     return [...this.images.values()].reduce((sum, { size }) => sum + size, 0n);

@@ -75,6 +75,10 @@ export function buildEviction(options: EvictionOptions): EvictionManager {
         return pod !== undefined && removal === undefined && runs ? pod : [];
       }),
     stop: (pod) => workers.evict(pod),
+    isLeftover: (uid) => {
+      const observed = pods.cache.get(uid);
+      return observed !== undefined && pods.workers.isLeftover(observed);
+    },
     exists: (uid) => pods.workers.has(uid) || pods.cache.get(uid) !== undefined,
     isWanted: (uid) =>
       desired.wants(uid) || desired.state.notAdmitted.some((one) => one.desired.uid === uid),

@@ -9,7 +9,7 @@ import {
   normal,
   warning,
 } from "../api/v1/events.ts";
-import { podName, type PodUID } from "../api/v1/pod.ts";
+import { podName, type NamedPod, type PodUID } from "../api/v1/pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Edges } from "../edges.ts";
@@ -66,7 +66,9 @@ export interface EvictionManagerOptions {
   /** Pods that the runtime has, that have not ended and are not being removed. */
   readonly candidates: () => readonly DesiredPod[];
   /** Begins to end the pod for good. */
-  readonly stop: (desired: DesiredPod) => void;
+  readonly stop: (pod: NamedPod & { readonly uid: PodUID }) => void;
+  /** Whether the runtime has the pod and nobody stops it: the process that evicted it has ended before. */
+  readonly isLeftover: (uid: PodUID) => boolean;
   /** Whether anything of the pod is left. */
   readonly exists: (uid: PodUID) => boolean;
   readonly isWanted: (uid: PodUID) => boolean;
@@ -191,8 +193,7 @@ export class EvictionManager {
     const observed = this.#observe();
     if (!this.pressure.has("DiskPressure")) reserve.keep();
     if (isSettled()) {
-      this.#letReturn();
-      if (await this.#relieve(observed, signal))
+      if (this.#letReturn() || (await this.#relieve(observed, signal)))
         return { ms: AFTER_EVICTION_MS, endsWithStall: false };
     }
     const now = edges.clock.monotonic();
@@ -336,21 +337,24 @@ export class EvictionManager {
     const { edges, evicted, record, stop, exists } = this.#options;
     const { uid, pod } = desired;
     const { namespace, name } = pod.metadata;
+    const row = { uid, namespace, name, ...why };
     edges.log.info("Evict", { pod: podName(pod), uid, message: why.message, grace: why.grace });
-    evicted.add({ uid, namespace, name, ...why });
+    evicted.add(row);
     edges.meter?.count("kubelet_evictions", { eviction_signal });
     record(podEvent(pod.metadata, warning("Evicted", why.message)));
-    stop(desired);
+    stop(row);
     for (let waited = 0; waited < CLEANUP_MS && exists(uid); waited += CLEANUP_POLL_MS) {
       await edges.clock.sleep(CLEANUP_POLL_MS, signal);
       signal.throwIfAborted();
     }
   }
 
-  /** Evicted pods whose pressure and back-off are over, and records of pods that no source asks for any more. */
-  #letReturn(): void {
-    const { edges, evicted, exists, isWanted, record, onChange } = this.#options;
+  /** Evicted pods whose pressure and back-off are over, and unwanted ones; true = leftovers have yet to end. */
+  #letReturn(): boolean {
+    const { edges, evicted, exists, isWanted, isLeftover, stop, record, onChange } = this.#options;
     const now = edges.clock.monotonic();
+    const leftovers = evicted.all().filter(({ uid }) => isWanted(uid) && isLeftover(uid));
+    for (const leftover of leftovers) stop(leftover);
     let changed = false;
     for (const row of evicted.all()) {
       const { uid, condition } = row;
@@ -366,6 +370,7 @@ export class EvictionManager {
     }
     if (changed) onChange();
     evicted.forgetBackoff((uid) => isWanted(uid));
+    return leftovers.length > 0;
   }
 
   #noteCondition(condition: PressureCondition, isMet: boolean): void {

@@ -104,13 +104,14 @@ export class PodWorkers {
   }
 
   /** Ends the pod for good; the caller keeps the next merge from starting it again. */
-  evict({ uid, pod }: DesiredPod): void {
-    const removal = removalOf({ ...pod.metadata, uid }, "Evicted");
-    // The disk may be what is full, and the pod what fills it. After a crash the pod runs on as if nothing had happened.
+  evict(pod: PodIdentity): void {
+    const removal = removalOf(pod, "Evicted");
+    // The disk may be what is full, and the pod what fills it. After a crash the pod is evicted again, or runs on as if
+    // nothing had happened where that it is evicted could not be stored either.
     this.#removeAnyway([removal], (error) =>
       this.#options.log.warn("cannot store the removal of an evicted pod; it is stopped anyway", {
         pod: nameOf(removal),
-        uid,
+        uid: removal.uid,
         error,
       }),
     );

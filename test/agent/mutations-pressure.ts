@@ -48,7 +48,13 @@ export const PRESSURE_MUTATIONS: readonly Mutation[] = [
   {
     name: "an evicted pod is not stopped",
     file: "src/eviction/eviction-manager.ts",
-    search: "stop(desired);",
+    search: "stop(row);",
+    replacement: "void stop;",
+  },
+  {
+    name: "an eviction ends with the process that began it",
+    file: "src/eviction/eviction-manager.ts",
+    search: "for (const leftover of leftovers) stop(leftover);",
     replacement: "void stop;",
   },
 ];

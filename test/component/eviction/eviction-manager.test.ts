@@ -29,6 +29,8 @@ class World implements Disposable {
   readonly running = new Map<string, DesiredPod>();
   /** What is still being cleaned up. */
   readonly leaving = new Set<string>();
+  /** What runs without anybody who would stop it. */
+  readonly leftovers = new Set<string>();
   readonly usages = new Map<string, number>();
   isSettled = true;
   isDiskFull = false;
@@ -38,13 +40,22 @@ class World implements Disposable {
   onReclaim: () => void = () => undefined;
   readonly #stop = new AbortController();
 
-  constructor(config: Partial<AgentConfig> = {}, pods: readonly string[] = ["a"]) {
+  /** `evicted`: by an earlier process, which has ended before it stopped them. */
+  constructor(
+    config: Partial<AgentConfig> = {},
+    pods: readonly string[] = ["a"],
+    evicted: readonly EvictionRow[] = [],
+  ) {
     for (const name of pods) this.add(name);
+    for (const row of evicted) {
+      this.stored.set(row.uid, row);
+      this.leftovers.add(row.uid);
+    }
     const { clock, readings, runtime } = this;
     const log = createLogger({ clock, level: "error", write: () => undefined });
     const edges = { clock, readings, log, cri: runtime, files: { hangable: () => undefined } };
     const all = { ...CONFIG_DEFAULTS, ...config };
-    const evicted = new EvictedPods({
+    const records = new EvictedPods({
       clock,
       log,
       rows: {
@@ -75,15 +86,17 @@ class World implements Disposable {
             ? new Promise(() => undefined)
             : Promise.resolve(this.#measure(pods)),
       },
-      evicted,
+      evicted: records,
       reserve: { keep: () => undefined },
       reclaim: { deadContainers: note("dead containers"), images: note("images") },
       candidates: () => [...this.running.values()],
       stop: ({ uid }) => {
-        this.acts.push(`stop ${uid} ${evicted.grace(uid)} s`);
+        this.acts.push(`stop ${uid} ${records.grace(uid)} s`);
         this.running.delete(uid);
+        if (this.leftovers.delete(uid)) this.leaving.add(uid);
       },
-      exists: (uid) => this.running.has(uid) || this.leaving.has(uid),
+      isLeftover: (uid) => this.leftovers.has(uid),
+      exists: (uid) => this.running.has(uid) || this.leaving.has(uid) || this.leftovers.has(uid),
       isWanted: (uid) => uid !== "unwanted",
       isSettled: () => this.isSettled,
       onPressure: () => undefined,
@@ -328,6 +341,42 @@ describe("the record of an eviction", () => {
     expect(world.stored.size).toBe(1);
     await world.pass(40_000);
     expect(world.stored.size).toBe(0);
+  });
+});
+
+describe("an eviction that an earlier process did not come to do", () => {
+  const left: EvictionRow = {
+    uid: "a",
+    namespace: "default",
+    name: "a",
+    message: "The node was low on resource: memory.",
+    condition: "MemoryPressure",
+    grace: 1,
+  };
+
+  test("is done, and no other pod goes before there was time to end that one", async () => {
+    using world = new World({}, ["b"], [left]);
+    world.memory(50);
+    await world.pass(4_000);
+    expect(world.acts).toEqual(["stop a 1 s"]);
+    world.leaving.clear();
+    await world.pass(10_000);
+    expect(world.acts.slice(1)).toEqual(["store b", "stop b 1 s"]);
+  });
+
+  test("is done although the pressure has ended, and the pod returns afterwards", async () => {
+    using world = new World({}, [], [left]);
+    await world.pass(30_000);
+    expect(world.acts).toEqual(["stop a 1 s"]);
+    world.leaving.clear();
+    await world.pass(600_000);
+    expect(world.stored.size).toBe(0);
+  });
+
+  test("is none when no source asks for the pod: that it is not wanted ends it", async () => {
+    using world = new World({}, [], [{ ...left, uid: "unwanted" }]);
+    await world.pass(30_000);
+    expect(world.acts).toEqual([]);
   });
 });
 

@@ -60,6 +60,7 @@ export class PodSyncer {
     syncState: PodSyncState,
     signal: AbortSignal,
   ): Promise<SyncOutcome> {
+    const isCached = isKnown(syncState);
     const look = await this.#observe(desired, syncState);
     // Also a sandbox that a call made whose answer was lost.
     if (usableSandbox(desired.pod, look.observed) !== undefined) syncState.forgetPodFailure();
@@ -67,6 +68,12 @@ export class PodSyncer {
     const deadline = this.#judgeDeadline(look);
     const lookAgain = this.#lookAtConfig(look);
     const actions = this.#decide(look);
+    if (isCached && actions.some(({ type }) => type === "KillContainer")) {
+      // Nothing may have told of its end, above all while the runtime is away: as one that was killed, a container that has
+      // ended well would run again. kubelet: no sync while the runtime does not answer
+      syncState.lookFirst = true;
+      return this.sync(desired, syncState, signal);
+    }
     syncState.noteDecision(actions);
     this.#recordBackOffs(desired.pod, actions);
     this.#publish(look);
@@ -190,14 +197,18 @@ export class PodSyncer {
   async #observe(desired: DesiredPod, syncState: PodSyncState): Promise<PodLook> {
     const { cache, lifecycle } = this.#options;
     const { uid } = desired;
-    const isKnown = !syncState.unsure && !syncState.lookFirst;
-    const observed = isKnown ? cache.get(uid) : await lifecycle.look(uid);
+    const observed = isKnown(syncState) ? cache.get(uid) : await lifecycle.look(uid);
     syncState.unsure = false;
     syncState.lookFirst = false;
     syncState.settleKills(observed);
     syncState.noteExits(desired, observed);
     return { desired, syncState, observed };
   }
+}
+
+/** Whether the newest look at the pod is as good as another one. */
+function isKnown({ unsure, lookFirst }: PodSyncState): boolean {
+  return !unsure && !lookFirst;
 }
 
 const SANDBOX_LOST: PodFailure = {

@@ -44,6 +44,12 @@ const POD_MUTATIONS: readonly Mutation[] = [
     replacement: "return memory.exit.seenAt;",
   },
   {
+    name: "a container is killed by an old look",
+    file: "src/podworkers/pod-syncer.ts",
+    search: 'if (isCached && actions.some(({ type }) => type === "KillContainer")) {',
+    replacement: "if (isCached && actions.length < 0) {",
+  },
+  {
     name: "a replacement starts before the old pod has ended",
     file: "src/podworkers/pod-replacement.ts",
     search: "await Promise.race([Promise.all(ending.map(({ gone }) => gone)), aborted(signal)]);",

@@ -157,6 +157,24 @@ describe.each(["probe", "edit"] as const)("an OnFailure container ended by a %s"
   });
 });
 
+test("an OnFailure container that has ended well while the runtime was away does not run again for an edit", async () => {
+  using it = new KillWorld();
+  const { clock, runtime } = it.world;
+  await it.world.start();
+  await it.world.desire([web]);
+  const [id = ""] = it.world.ids();
+  runtime.stop();
+  await clock.advance(1_000);
+  runtime.exit(id, 0);
+  it.value = "2";
+  it.world.runner.workers.notify(web.uid);
+  await clock.advance(60_000);
+  expect(it.rows()).toEqual([]);
+  runtime.start();
+  await clock.advance(120_000);
+  expect([it.world.running(), it.phase()]).toEqual([[], "Succeeded"]);
+});
+
 test("an instance that was made and never started strikes out no row", async () => {
   using it = new KillWorld();
   const { faults } = it.world.runtime;

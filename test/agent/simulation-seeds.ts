@@ -19,10 +19,12 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     seed: 341_176,
     mutation: "a document waits for the end of a pod that goes on under a held name",
   },
+  { seed: 353_841, mutation: "a container is killed by an old look" },
   { seed: 346_272, mutation: "an object of a document counts as there for a pod of a file" },
   { seed: 343_015, mutation: "a pod that lingers is another one in every review" },
   { seed: 359_702, mutation: "what a file has taken over is still a document's pod" },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
   { seed: 348_114, mutation: "a refused pod that misses an object counts as begun" },
+  { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 93, mutation: "a log that was rotated just now is cut" },
 ];

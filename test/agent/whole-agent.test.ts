@@ -2,7 +2,11 @@
 
 import { expect, test } from "bun:test";
 import type { ReportedState } from "../../src/protocol/reported-state.ts";
+import { aSpec } from "./answer-stage.ts";
+import { IMAGE } from "./pod-world.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { uidOfWritten } from "./sim-manifest.ts";
+import type { SimSpec } from "./sim-specs.ts";
 import type { SimAct } from "./sim-steps.ts";
 import { SimWorld } from "./sim-world.ts";
 
@@ -95,4 +99,31 @@ test("what is retained of a pod stands while nothing is known of it yet", async 
     [{ type: "Delete", name: "web", how: "delete" }, 60_000],
   ]);
   expect(broker.retained(TOPIC.pod("web"))).toBeUndefined();
+});
+
+test("a container that has ended well while the runtime was away does not run again for its probes", async () => {
+  const timing = { periodSeconds: 1, initialDelaySeconds: 0, failureThreshold: 1 };
+  const plain = aSpec("web", 1, IMAGE, {
+    program: { stopsAfterMs: 0, exitsAfterMs: 40_000, exitCode: 0 },
+    probes: [
+      {
+        type: "liveness",
+        grace: undefined,
+        failureThreshold: 1,
+        written: { httpGet: { port: 20001 }, ...timing },
+      },
+    ],
+  });
+  const once: SimSpec = { ...plain, restartPolicy: "OnFailure" };
+  const spec = { ...once, uid: uidOfWritten(once) };
+  using world = new SimWorld(CALM_SEED, { specs: new Map([[spec.uid, spec]]) });
+  await perform(world, [
+    [{ type: "Start" }, 20_000],
+    [{ type: "Write", name: "web", version: 1, how: "rename" }, 30_000],
+    [{ type: "Daemon", up: false }, 40_000],
+    [{ type: "Daemon", up: true }, 60_000],
+  ]);
+  const starts = world.judge.history.filter((line) => line.includes(" starts web-1/a"));
+  expect(starts).toHaveLength(1);
+  expect(reported(world)?.pods).toMatchObject([{ name: "web", phase: "Succeeded" }]);
 });

@@ -166,7 +166,10 @@ async function lingers(world: SimWorld): Promise<string | undefined> {
   return wrongUpstream(world, agent);
 }
 
-/** A late event excuses once, and so does the look that finds an image out of use: it comes minutes after the end of the pod. */
+/**
+ * A late event excuses once, and so does the look that finds an image out of use, which comes minutes after the end of the
+ * pod, and a deadline that passes: a pod that waited long for its image began late.
+ */
 async function idles(
   world: SimWorld,
   agent: SimAgent,
@@ -180,6 +183,7 @@ async function idles(
     files: world.process.filesWritten,
     said: broker.publications.length,
     images: JSON.stringify(agent.store.images.all()),
+    overdue: overdue(world),
   };
   await clock.advance(IDLE_MS);
   if (world.agent !== agent) return "the agent was replaced while nothing happens";
@@ -189,7 +193,9 @@ async function idles(
   if (agent.pods().some(({ desired }) => !wanted.has(desired.uid))) return undefined;
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
   const isLate =
-    said.includes(TOPIC.event) || JSON.stringify(agent.store.images.all()) !== before.images;
+    said.includes(TOPIC.event) ||
+    JSON.stringify(agent.store.images.all()) !== before.images ||
+    overdue(world) > before.overdue;
   if (totalChanges(database) !== before.changes && mayBeLate && isLate)
     return idles(world, agent, false);
   if (totalChanges(database) !== before.changes)
@@ -208,6 +214,12 @@ async function idles(
   }
   const lists = calls.filter(({ call }) => call.startsWith("list")).length;
   return lists > 24 ? `${lists} lists while nothing happens` : undefined;
+}
+
+/** How many of the pods that shall run are over their deadline. */
+function overdue(world: SimWorld): number {
+  const failures = world.desired().map(({ uid }) => world.agent?.failureOf(uid)?.reason);
+  return failures.filter((reason) => reason === "DeadlineExceeded").length;
 }
 
 function isProbe(call: CallName, args: readonly unknown[]): boolean {

@@ -252,19 +252,33 @@ export class StopJudge {
       if ((this.#ledger.startedAt.get(other.id) ?? 0) > reason.since) return false;
       return theirs.role !== "sidecar" || spec.containers.indexOf(theirs) > position;
     });
-    if (served !== undefined && !this.#restartsAlone(container, spec, reason))
+    if (served !== undefined && !this.#restartsAlone({ container, spec, own, reason }))
       accuse(`${name} is stopped before ${this.#ledger.nameOf(served)}`);
   }
 
   /** It was about to read something new, or was ordered to restart, when the end of its pod came or could not be known yet. */
-  #restartsAlone(container: FakeContainer, { uid }: SimSpec, { since }: Reason): boolean {
+  #restartsAlone({ container, spec, own, reason: { since } }: Case): boolean {
     const { config, orders, unseenMs, isUntold } = this.#options;
     const ledger = this.#ledger;
-    if (this.#removedAt.get(uid) === ledger.now) return config.mayRestart(container);
+    const { uid } = spec;
+    const removedAt = this.#removedAt.get(uid) ?? 0;
+    if (removedAt === ledger.now) return config.mayRestart(container);
+    // A stop under way goes on: its hook was at work when the removal came.
+    if (ledger.isLeaving(uid) && this.#hookBegan(container, own, spec.grace) < removedAt)
+      return config.mayRestart(container) || orders.mayRestart(container);
     if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
     const listedMs = ledger.containersOf(uid).some(({ id }) => isUntold(id)) ? LISTS_MS : 0;
     const isUnseen = ledger.now - since <= Math.max(unseenMs, listedMs);
     return isUnseen && (config.mayRestart(container) || orders.mayRestart(container));
+  }
+
+  /** When its preStop hook began, which has come to its end just now, or has used up its time. */
+  #hookBegan({ id }: FakeContainer, { hooks }: SimContainer, grace: number): Monotonic {
+    const { how } = hooks.preStop ?? {};
+    const { now } = this.#ledger;
+    if (how === undefined) return now;
+    if (typeof how === "string") return this.#probes.preStopAt(id) ?? now;
+    return now - Math.min(how.sleep, grace) * 1_000;
   }
 
   #bound(container: FakeContainer) {

@@ -7,6 +7,7 @@ import type {
   RunPodSandboxArgs,
 } from "../../src/cri/cri-client.ts";
 import type { TaskEvent } from "../../src/containerd/runtime-events.ts";
+import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ExitCause } from "../fakes/fake-runtime.ts";
@@ -71,6 +72,8 @@ export class SimJudge {
   readonly shutdown: ShutdownJudge;
   /** UIDs that leave without a row in the database. */
   readonly #unstored = new Set<string>();
+  /** Containers that were removed before they had started. */
+  readonly #removedUnstarted = new Set<string>();
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -279,8 +282,9 @@ export class SimJudge {
       this.#turns.onTold(id);
       this.#stops.onStop(container, args[1] as number);
     }
-    if (call === "removeContainer" && this.ledger.isAlive(container))
-      this.#onLiveRemoved(container);
+    if (call !== "removeContainer") return;
+    if (this.ledger.isAlive(container)) this.#onLiveRemoved(container);
+    else if (container.state === ContainerState.CONTAINER_CREATED) this.#removedUnstarted.add(id);
   }
 
   onEvent(event: TaskEvent, cause: ExitCause): void {
@@ -303,6 +307,7 @@ export class SimJudge {
       this.config.onStarted(container);
     }
     if (type !== "Exited") return;
+    if (cause === "call" && this.#removedUnstarted.has(id)) this.#onLateRemoved(container);
     const code = exit?.code ?? 255;
     const how = cause === "self" ? "exits" : "is ended";
     this.say(`  ${how} ${this.ledger.nameOf(container)} ${code}`);
@@ -342,5 +347,11 @@ export class SimJudge {
     if (startedBy.get(container.id) === process)
       this.accuse(`${container.id} is removed while it runs`);
     else this.#starts.onCause(container);
+  }
+
+  /** The same, where it starts while the call that removes it is under way. */
+  #onLateRemoved(container: FakeContainer): void {
+    const { startedBy, process } = this.ledger;
+    if (startedBy.get(container.id) !== process) this.#starts.onCause(container);
   }
 }

@@ -59,6 +59,18 @@ test("a process that is dead orders no pod to stop", async () => {
   expect(stage.running()).not.toEqual(running);
 });
 
+test("a container that a dead process told to start may start while it is removed", async () => {
+  using stage = new AnswerStage({ latencyMs: { startContainer: 200, removeContainer: 200 } });
+  await stage.start();
+  await stage.act({ type: "Write", name: "web", version: 1, how: "rename" }, 100);
+  await stage.act({ type: "Kill", acts: 0 }, 0);
+  await stage.start();
+  const lines = stage.world.judge.history.flatMap(
+    (line) => / (starts|is ended) web-1\/a\/0/.exec(line)?.[1] ?? [],
+  );
+  expect(lines).toEqual(["starts", "is ended", "starts"]);
+});
+
 test("a pod counts its restarts anew when the row of its removal is lost", async () => {
   using stage = await written();
   await stage.act({ type: "Exit", index: 0, exitCode: 1 }, 60_000);
@@ -170,4 +182,22 @@ test("a pod of an atomic document reads no edit while another one has failed", a
   await stage.act({ type: "Publish", versions: [4, 4] });
   expect(keys(stage)).toEqual(["web-4"]);
   expect(await edits(world, "conf", "mqtt")).toBeUndefined();
+});
+
+test("a sidecar whose preStop hook is at work when its pod is removed stops before those it serves", async () => {
+  const hooks = { preStop: { how: { sleep: 3 }, written: { sleep: { seconds: 3 } } } };
+  const plain = { ...aSpec("web", 4, IMAGE), grace: 5 };
+  const [app] = plain.containers;
+  if (app === undefined) throw new Error("it has no container");
+  const sidecar = { ...app, name: "s0", role: "sidecar", reads: READS_CONF, hooks } as const;
+  const spec: SimSpec = { ...plain, containers: [sidecar, app] };
+  using stage = new AnswerStage({ specs: [{ ...spec, uid: uidOfWritten(spec) }] });
+  await stage.start();
+  await stage.act(EDITED);
+  await stage.act({ type: "Write", name: "web", version: 4, how: "rename" });
+  await stage.act(EDITED, 1_000);
+  await stage.act({ type: "Delete", name: "web", how: "delete" });
+  const { history } = stage.world.judge;
+  const ends = history.flatMap((line) => / is ended web-4\/(\w+)/.exec(line)?.[1] ?? []);
+  expect(ends).toEqual(["s0", "a"]);
 });

@@ -64,6 +64,7 @@ interface InTheWay {
 export class PodReplacement {
   readonly #options: PodReplacementOptions;
   #ready: DesiredState["ready"] = new Set();
+  #held: DesiredState["held"] = new Set();
 
   constructor(options: PodReplacementOptions) {
     this.#options = options;
@@ -76,6 +77,7 @@ export class PodReplacement {
   update(desired: DesiredState): void {
     this.#workers.setDesired(desired);
     this.#ready = desired.ready;
+    this.#held = desired.held;
   }
 
   /** Pods of this agent in the runtime that have no worker. */
@@ -86,6 +88,10 @@ export class PodReplacement {
 
   /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
   async clearName(own: PodWorker, signal: AbortSignal): Promise<boolean> {
+    if (this.#isRefused(own)) {
+      this.#options.remove([removalOf(own, "Deleted")]);
+      return false;
+    }
     return !this.#isSuspect(own, signal) && (await this.#clearOthers(own, signal));
   }
 
@@ -116,6 +122,13 @@ export class PodReplacement {
     }
     await this.#endOthers(own, signal);
     return !signal.aborted && this.#workers.isCurrent(own);
+  }
+
+  /** The node refused it while its first calls were under way, and they have come to nothing: it does not begin any more. */
+  #isRefused(own: PodWorker): boolean {
+    const name = nameOf(own);
+    const hasPlace = this.#workers.desired(name) !== undefined || !this.#held.has(name);
+    return !hasPlace && !own.isUnsure && !this.#workers.exists(own);
   }
 
   /** A pod whose syncs have ended the agent twice waits (start-guard); what runs of it, or before it, runs on. */

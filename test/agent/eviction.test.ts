@@ -228,6 +228,23 @@ describe("a node short of disk", () => {
   });
 });
 
+test("a pod that the node refuses while its first call hangs does not begin when that call has come to nothing", async () => {
+  using node = await ShortNode.started();
+  const { runtime } = node.world.machine;
+  const asked = (): number => runtime.calls.filter(({ call }) => call === "runPodSandbox").length;
+  const before = asked();
+  const slow = { call: "runPodSandbox", kind: "delay", times: 1, ms: 250_000 } as const;
+  await node.world.perform({ type: "Fault", ...slow, pause: 0 });
+  await node.run("late");
+  node.readings.pidRoom = { capacity: 32_768, available: 90 };
+  await node.wait(300_000);
+  expect(asked() - before).toBe(1);
+  expect(node.shown()).toEqual({ late: "Evicted" });
+  node.readings.pidRoom = { capacity: 32_768, available: 30_000 };
+  await node.wait(120_000);
+  expect(node.shown()).toEqual({ late: "Running" });
+});
+
 test("a node short of process ids evicts the pod of the lowest priority, and starts none", async () => {
   using node = await ShortNode.started();
   await node.run("usual", "", REQUESTS);

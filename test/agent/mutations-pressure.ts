@@ -46,6 +46,12 @@ export const PRESSURE_MUTATIONS: readonly Mutation[] = [
     replacement: "if (error !== undefined) syncState.unsure = true;",
   },
   {
+    name: "a pod that was refused during its first call begins with the next",
+    file: "src/podworkers/pod-replacement.ts",
+    search: "if (this.#isRefused(own)) {",
+    replacement: "if (this.#isRefused(own) && own.isGone) {",
+  },
+  {
     name: "an evicted pod is not stopped",
     file: "src/eviction/eviction-manager.ts",
     search: "stop(row);",

@@ -25,6 +25,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 359_702, mutation: "what a file has taken over is still a document's pod" },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
   { seed: 348_114, mutation: "a refused pod that misses an object counts as begun" },
+  {
+    seed: 363_858,
+    mutation: "a pod that was refused during its first call begins with the next",
+  },
   { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 93, mutation: "a log that was rotated just now is cut" },
 ];

@@ -19,7 +19,7 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     name: "pods make room although there is room",
     file: "src/source/admission/pods-in-the-way.ts",
     search: "if (short.length === 0) return [];",
-    replacement: "if (short.length === 0) return others;",
+    replacement: "if (short.length === 0) return others.map((one) => [one, PODS] as const);",
   },
   {
     name: "a pod that made room counts as running",

@@ -51,8 +51,8 @@ e2e.concurrent("a pod that has reached its deadline fails for good", async () =>
   await untilEvent(agent, "deadline", { reason: "DeadlineExceeded" });
   // Its time counts from when the agent took it on, not from when the container ran.
   const stop = await life.heard("deadline", "main stop");
-  expect(stop.at - put).toBeGreaterThan(5.9);
-  expect(stop.at - put).toBeLessThan(30);
+  expect(stop.at - put).toBeGreaterThan(19.9);
+  expect(stop.at - put).toBeLessThan(45);
   expect((await rowOf(agent, "deadline")).status).toMatch(/^(DeadlineExceeded|Completed)$/);
 });
 

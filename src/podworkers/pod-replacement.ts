@@ -64,7 +64,10 @@ interface InTheWay {
 export class PodReplacement {
   readonly #options: PodReplacementOptions;
   #ready: DesiredState["ready"] = new Set();
+  /** Names under which the merge has refused a pod. */
   #held: DesiredState["held"] = new Set();
+  /** Workers of which the runtime had something at one of their turns. */
+  readonly #begun = new WeakSet<PodWorker>();
 
   constructor(options: PodReplacementOptions) {
     this.#options = options;
@@ -77,7 +80,11 @@ export class PodReplacement {
   update(desired: DesiredState): void {
     this.#workers.setDesired(desired);
     this.#ready = desired.ready;
-    this.#held = desired.held;
+  }
+
+  /** `held`: of a merge. */
+  refuse(held: DesiredState["held"]): void {
+    this.#held = held;
   }
 
   /** Pods of this agent in the runtime that have no worker. */
@@ -124,11 +131,15 @@ export class PodReplacement {
     return !signal.aborted && this.#workers.isCurrent(own);
   }
 
-  /** The node refused it while its first calls were under way, and they have come to nothing: it does not begin any more. */
+  /**
+   * The node refused it while its first calls were under way, and they have come to nothing: it does not begin any more. What
+   * has run goes on, also where the runtime has lost all of it.
+   */
   #isRefused(own: PodWorker): boolean {
+    if (this.#workers.exists(own)) this.#begun.add(own);
     const name = nameOf(own);
     const hasPlace = this.#workers.desired(name) !== undefined || !this.#held.has(name);
-    return !hasPlace && !own.isUnsure && !this.#workers.exists(own);
+    return !hasPlace && !own.isUnsure && !this.#begun.has(own);
   }
 
   /** A pod whose syncs have ended the agent twice waits (start-guard); what runs of it, or before it, runs on. */

@@ -69,6 +69,7 @@ export class PodWorkers {
   apply(desired: DesiredState): void {
     this.#desired = desired;
     this.#replacement.update(desired);
+    this.#replacement.refuse(desired.held);
     const { removals, starts, updates } = planWorkers({
       desired,
       workers: this.#workers.list(),

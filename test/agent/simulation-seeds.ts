@@ -23,6 +23,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 346_272, mutation: "an object of a document counts as there for a pod of a file" },
   { seed: 343_015, mutation: "a pod that lingers is another one in every review" },
   { seed: 359_702, mutation: "what a file has taken over is still a document's pod" },
+  {
+    seed: 644,
+    mutation: "a pod that waits until the shutdown's removals are done counts as refused",
+  },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
   { seed: 348_114, mutation: "a refused pod that misses an object counts as begun" },
   {

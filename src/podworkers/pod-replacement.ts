@@ -96,7 +96,10 @@ export class PodReplacement {
   /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
   async clearName(own: PodWorker, signal: AbortSignal): Promise<boolean> {
     if (this.#isRefused(own)) {
-      this.#options.remove([removalOf(own, "Deleted")]);
+      const source = own.desired?.source;
+      // Until its source has synced, nothing of it is removed: it only does not begin.
+      if (source !== undefined && this.#ready.has(source))
+        this.#options.remove([removalOf(own, "Deleted")]);
       return false;
     }
     return !this.#isSuspect(own, signal) && (await this.#clearOthers(own, signal));

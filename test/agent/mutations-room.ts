@@ -46,12 +46,6 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement: "criticality: isSystemCritical(pod.spec) ? -2 - priority : NOT_CRITICAL,",
   },
   {
-    name: "a pod that lingers keeps out the pod that is listed",
-    file: "src/source/admission/preemption-order.ts",
-    search: "if (a.lingers !== b.lingers) return b.lingers ? -1 : 1;",
-    replacement: "",
-  },
-  {
     name: "a critical pod starts beside the pod it pushes out",
     file: "src/podworkers/make-room.ts",
     search:

@@ -67,7 +67,7 @@ export interface EvictionManagerOptions {
   readonly candidates: () => readonly DesiredPod[];
   /** Begins to end the pod for good. */
   readonly stop: (pod: NamedPod & { readonly uid: PodUID }) => void;
-  /** Whether the runtime has the pod and nobody stops it: the process that evicted it has ended before. */
+  /** Whether the pod runs without a worker: an earlier process stored its eviction and ended before it stopped the pod. */
   readonly isLeftover: (uid: PodUID) => boolean;
   /** Whether anything of the pod is left. */
   readonly exists: (uid: PodUID) => boolean;
@@ -349,7 +349,7 @@ export class EvictionManager {
     }
   }
 
-  /** Evicted pods whose pressure and back-off are over, and unwanted ones; true = leftovers have yet to end. */
+  /** Pods whose pressure and back-off are over, and unwanted ones; stops what an earlier process has not: true = it did. */
   #letReturn(): boolean {
     const { edges, evicted, exists, isWanted, isLeftover, stop, record, onChange } = this.#options;
     const now = edges.clock.monotonic();

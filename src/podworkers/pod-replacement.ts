@@ -82,7 +82,7 @@ export class PodReplacement {
     this.#ready = desired.ready;
   }
 
-  /** `held`: of a merge. */
+  /** `held`: of the last merge, without the names whose pods this process stops and that only wait for the next merge. */
   refuse(held: DesiredState["held"]): void {
     this.#held = held;
   }

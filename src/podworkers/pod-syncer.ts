@@ -69,8 +69,8 @@ export class PodSyncer {
     const lookAgain = this.#lookAtConfig(look);
     const actions = this.#decide(look);
     if (isCached && actions.some(({ type }) => type === "KillContainer")) {
-      // Nothing may have told of its end, above all while the runtime is away: as one that was killed, a container that has
-      // ended well would run again. kubelet: no sync while the runtime does not answer
+      // The cache may lack the exit of the container, above all while the runtime is away. A container that has ended with 0
+      // and is noted as killed would run again. kubelet: no sync while the runtime does not answer
       syncState.lookFirst = true;
       return this.sync(desired, syncState, signal);
     }

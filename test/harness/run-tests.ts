@@ -20,8 +20,7 @@ const REST_OF_AGENT = [...new Bun.Glob("test/agent/*.test.ts").scanSync(ROOT)]
 const IN_PROCESS: readonly (readonly string[])[] = [
   ["test/component"],
   [SIMULATION],
-  REST_OF_AGENT.filter((_, index) => index % 2 === 0),
-  REST_OF_AGENT.filter((_, index) => index % 2 === 1),
+  REST_OF_AGENT,
   ["test/architecture.test.ts", "test/harness", "test/release", "test/unit"],
 ];
 const IN_PROCESS_LANES = 2;

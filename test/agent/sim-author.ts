@@ -85,8 +85,10 @@ export class SimAuthor {
   remove(name: SimName, how: HowRemoved): void {
     const { manifests } = this.#options;
     manifests.remove(fileOf(name), how);
+    // Where the directory is away, its files are as they were when it comes back.
+    if (!manifests.isThere) return;
     this.#broken.delete(name);
-    if (manifests.isThere) this.#forget(name);
+    this.#forget(name);
   }
 
   readd(name: SimName, atOnce: boolean): void {

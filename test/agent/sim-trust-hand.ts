@@ -150,8 +150,8 @@ export class TrustHand {
     }
     const removed = this.#removed();
     if ((how === "removed" || how === "root") && removed === undefined) return undefined;
-    // A key that comes back makes its old words count: they must be nobody's news by then.
-    if (how === "removed" && authority.generation === 0) return undefined;
+    // A key that comes back makes its old words count: the node must have another document of this generation by then.
+    if (how === "removed" && !this.#isAccepted()) return undefined;
     this.#count += 1;
     if (how === "root") this.#byRoot = authority.generation + 1;
     const document = this.#forgedDocument(how);
@@ -226,6 +226,13 @@ export class TrustHand {
     if (heard === undefined || heard !== this.version || this.#options.lostEverything())
       return undefined;
     return this.#signer === "desk" ? "laterDesk" : "desk";
+  }
+
+  /** The node has the newest document of the authority, and there is one. */
+  #isAccepted(): boolean {
+    const { agent, authority } = this.#options;
+    const accepted = agent()?.store.documents.get("mqtt:node")?.generation;
+    return accepted !== undefined && accepted === authority.generation;
   }
 
   #forgedDocument(how: Forgery): object {

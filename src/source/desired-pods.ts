@@ -12,7 +12,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
 import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
 import type { SourceSnapshots } from "./source-snapshots.ts";
-import { missingFor, mistakenObjects } from "./object-readers.ts";
+import { mistakenObjects, referredKeys } from "./object-readers.ts";
 
 export interface DesiredPodsOptions {
   readonly written: SourceSnapshots;
@@ -81,9 +81,9 @@ export class DesiredPods {
     this.#asked = expanded.flatMap(({ pods }) => pods);
     const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
     this.#state = isAsWritten ? asWritten : mergeSnapshots(expanded, options);
-    const missing = this.#missingSince(before);
-    if (missing.length > 0 || repinned.length > 0) this.#late += 1;
-    const keys = new Set([...changed, ...missing]);
+    const certain = this.#certainSince(before);
+    if (certain.length > 0 || repinned.length > 0) this.#late += 1;
+    const keys = new Set([...changed, ...certain]);
     if (keys.size > 0) onObjectsChanged?.(keys);
     this.#notify(repinned);
     return this.#state;
@@ -143,16 +143,15 @@ export class DesiredPods {
   }
 
   /**
-   * Objects that no source declares, and that cannot still come: their source has sent its first complete snapshot, or they
+   * Objects, also absent ones, that may have been uncertain until now: a source has sent its first complete snapshot, or they
    * stood there with a mistake, and stand there no more.
    */
-  #missingSince(before: ReadonlySet<SourceName>): readonly string[] {
-    const { pods, objects, ready, rejected } = this.#state;
+  #certainSince(before: ReadonlySet<SourceName>): readonly string[] {
+    const { pods, ready, rejected } = this.#state;
     const known = this.#mistaken;
     this.#mistaken = mistakenObjects(rejected);
     const isNew = [...ready].some((source) => !before.has(source));
-    const gone = new Set([...known].filter((key) => !this.#mistaken.has(key)));
-    if (!isNew && gone.size === 0) return [];
-    return missingFor(pods, objects).filter((key) => isNew || gone.has(key));
+    if (isNew) return pods.flatMap(({ pod }) => referredKeys(pod));
+    return [...known].filter((key) => !this.#mistaken.has(key));
   }
 }

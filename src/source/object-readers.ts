@@ -21,16 +21,24 @@ export function missingFor(
   pods: readonly DesiredPod[],
   objects: readonly DesiredObject[],
 ): readonly string[] {
-  const declared = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
   return pods.flatMap((reader) =>
-    referredKeys(reader.pod).filter((key) => {
-      const found = declared.get(key);
-      return found === undefined || !mayUse(reader, found);
-    }),
+    [...foundBy(reader, objects)].flatMap(([key, found]) => (found === undefined ? [key] : [])),
   );
 }
 
-function referredKeys(pod: Pod): readonly string[] {
+/** By key that the pod refers to: the object that it may use; undefined = no source declares one for it. */
+export function foundBy(
+  reader: DesiredPod,
+  objects: readonly DesiredObject[],
+): ReadonlyMap<string, DesiredObject | undefined> {
+  const keys = new Set(referredKeys(reader.pod));
+  const declared = objects.filter((desired) => keys.has(objectKey(desired.object)));
+  const usable = declared.filter((desired) => mayUse(reader, desired));
+  const byKey = new Map(usable.map((desired) => [objectKey(desired.object), desired]));
+  return new Map([...keys].map((key) => [key, byKey.get(key)]));
+}
+
+export function referredKeys(pod: Pod): readonly string[] {
   return referencesOf(pod).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
 }
 

@@ -9,13 +9,13 @@ import {
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
 import { isStatic } from "../api/pod/labels.ts";
-import type { NodeIdentities } from "../api/pod/node-config-map.ts";
+import { isOfNode, type NodeIdentities } from "../api/pod/node-config-map.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { missingFor, mistakenObjects } from "./object-readers.ts";
-import { isShadowed } from "./precedence.ts";
+import { foundBy, missingFor, mistakenObjects } from "./object-readers.ts";
+import { isShadowed, outranks } from "./precedence.ts";
 
 export interface SourceSnapshotsOptions {
   /** The sources of this node; each sends a snapshot when it starts, even an empty one. */
@@ -96,14 +96,27 @@ export class SourceSnapshots {
   }
 
   /**
-   * Every source whose objects the pod may read has sent a complete snapshot, and none has an absent one with a mistake in
-   * it: what is absent is missing, not late.
+   * No object that the pod refers to can still become another one without a change in its source: every source that could
+   * declare it, or has precedence over the one that does, has sent a complete snapshot, without a mistake in this object.
    */
   isSettledFor(reader: DesiredPod): boolean {
     const heard = this.snapshots().filter(({ source }) => listensTo(reader.source, source));
-    if (heard.some(({ ready }) => !ready)) return false;
-    const mistaken = mistakenObjects(heard.flatMap(({ rejected }) => rejected));
-    if (mistaken.size === 0) return true;
-    return !missingFor([reader], this.#state.objects).some((key) => mistaken.has(key));
+    const suspects = heard.map(({ source, ready, rejected }) => ({
+      source,
+      ready,
+      mistaken: mistakenObjects(rejected),
+    }));
+    return [...foundBy(reader, this.#state.objects)].every(
+      ([key, found]) =>
+        isOfNode(key) ||
+        suspects
+          .filter(({ source }) => found === undefined || isStaticBefore(source, found.source))
+          .every(({ ready, mistaken }) => ready && !mistaken.has(key)),
+    );
   }
+}
+
+/** A document that comes first may never come: what it could declare is not waited for where another source declares it. */
+function isStaticBefore(source: SourceName, other: SourceName): boolean {
+  return isStatic(source) && outranks(source, other);
 }

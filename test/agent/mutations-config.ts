@@ -43,7 +43,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "deleting an object restarts its readers",
     file: "src/runtime/decide/config-digest.ts",
-    search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
+    search: `  if (isMissing || !facts.isSettled) return {};
   let room = MAX_TEXTS;
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
@@ -51,7 +51,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
       room -= text?.length ?? 0;
       if (text === undefined || room < 0 || !couldStart(pod, container, objects)) return [];
 `,
-    replacement: `  void [missing, couldStart, MAX_TEXTS];
+    replacement: `  void [isMissing, couldStart, MAX_TEXTS];
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
       const text = textIfReadable(pod, container, objects);
@@ -61,14 +61,14 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "an optional object that is not loaded yet counts as missing",
     file: "src/runtime/decide/config-digest.ts",
-    search: "if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};",
-    replacement: "if (missing.some(({ optional }) => !optional)) return {};",
+    search: "if (isMissing || !facts.isSettled) return {};",
+    replacement: "if (isMissing) return {};",
   },
   {
     name: "pods from files wait for documents",
-    file: "src/podworkers/refresh-config.ts",
-    search: "isSettled: written.isSettledFor(",
-    replacement: "isSettled: written.isSettled(",
+    file: "src/source/source-snapshots.ts",
+    search: "this.snapshots().filter(({ source }) => listensTo(reader.source, source));",
+    replacement: "this.snapshots();",
   },
   {
     name: "an empty object and a missing object have different digests",
@@ -207,9 +207,9 @@ export function* emptyLargeVolumes(host: VolumeHost, uid: PodUID): Iterable<void
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",
   },
   {
-    name: "an object of a document counts as there for a pod of a file",
-    file: "src/source/object-readers.ts",
-    search: "return found === undefined || !mayUse(reader, found);",
-    replacement: "return found === undefined;",
+    name: "an object of a document is certain before the files have synced",
+    file: "src/source/source-snapshots.ts",
+    search: "found === undefined || isStaticBefore(source, found.source)",
+    replacement: "found === undefined",
   },
 ];

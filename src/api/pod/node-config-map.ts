@@ -42,6 +42,11 @@ export function nodeConfigMap(node: NodeIdentity, namespace: string): ConfigMap 
   };
 }
 
+/** Whether it is the key of the node's own ConfigMap, in whichever namespace (`ConfigMap default/agent-node`). */
+export function isOfNode(key: string): boolean {
+  return key.startsWith("ConfigMap ") && key.endsWith(`/${NODE_CONFIG_MAP}`);
+}
+
 /** Why `object` must not be declared; undefined = it may be. */
 export function reservedError({
   kind,

@@ -12,7 +12,7 @@ import type { Container } from "../../api/v1/container.ts";
 
 export interface DigestFacts {
   readonly objects: LocalObjects;
-  /** Every source has synced: an absent object is missing, not late. */
+  /** No source that has yet to sync, or has a mistake, can change what an object of the pod is, or that it is absent. */
   readonly isSettled: boolean;
   readonly digest: (text: string) => string;
 }
@@ -23,10 +23,10 @@ const MAX_TEXTS = 64 * 1024 * 1024;
 /** By container; absent = it reads nothing, or could not start now: neither restarts a running container. */
 export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<string, string>> {
   const { objects } = facts;
-  const missing = referencesOf(pod).filter(
-    ({ kind, namespace, name }) => findObject(objects, { kind, namespace, name }) === undefined,
+  const isMissing = referencesOf(pod).some(
+    ({ optional, ...reference }) => !optional && findObject(objects, reference) === undefined,
   );
-  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
+  if (isMissing || !facts.isSettled) return {};
   let room = MAX_TEXTS;
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {

@@ -6,6 +6,7 @@ import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
 import { ROOMY } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
+import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import type { SourceName } from "../../../src/api/pod/labels.ts";
 
 const reader = (source: SourceName) => aDesiredPod(aPod(), { source });
@@ -150,13 +151,24 @@ describe("a change of the objects", () => {
   });
 });
 
+/** Of a pod that reads `late` where there is one. */
+const env = {
+  name: "A",
+  valueFrom: { type: "configMapKeyRef", name: "late", key: "a", optional: true },
+} as const;
+const readerOfLate = aPod({ containers: [aContainer("a", { env: [env] })] });
+const ofLate = {
+  kind: "ConfigMap",
+  namespace: "default",
+  name: "late",
+  code: "Invalid",
+  path: "data[a]",
+  message: "must be a string",
+} as const;
+
 test("a missing object is reported once its source has synced: until then it may arrive late", () => {
   const world = new World();
-  const env = {
-    name: "A",
-    valueFrom: { type: "configMapKeyRef", name: "late", key: "a", optional: true },
-  } as const;
-  const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
+  const reader = aDesiredPod(readerOfLate);
   const word = { source: "file", pods: [reader], objects: [], rejected: [] } as const;
   world.desired.setSnapshot({ ...word, ready: false });
   expect([world.changes, world.desired.objectVersion]).toEqual([[], 0]);
@@ -167,22 +179,9 @@ test("a missing object is reported once its source has synced: until then it may
 
 test("an object that is declared with a mistake is not missing before its mistake is gone", () => {
   const world = new World();
-  const env = {
-    name: "A",
-    valueFrom: { type: "configMapKeyRef", name: "late", key: "a", optional: true },
-  } as const;
-  const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
+  const reader = aDesiredPod(readerOfLate);
   const other = aDesiredPod(aPod({}, { name: "other" }));
-  const mistake = {
-    source: "file",
-    ref: "/m/objects.yaml",
-    kind: "ConfigMap",
-    namespace: "default",
-    name: "late",
-    code: "Invalid",
-    path: "data[a]",
-    message: "must be a string",
-  } as const;
+  const mistake = { ...ofLate, source: "file", ref: "/m/objects.yaml" } as const;
   const word = { source: "file", ready: true, pods: [reader, other], objects: [] } as const;
   world.desired.setSnapshot({ ...word, rejected: [mistake] });
   const seen = world.desired.objectVersion;
@@ -194,11 +193,52 @@ test("an object that is declared with a mistake is not missing before its mistak
   expect(world.desired.objectVersion).toBeGreaterThan(seen);
 });
 
+describe("an object of a document is not certain", () => {
+  const declared = aDesiredObject(named(aConfigMap({ a: "1" }), "late"), { source: "mqtt:node" });
+  const reader = aDesiredPod(readerOfLate, { source: "mqtt:node" });
+  const files = { source: "file", pods: [], objects: [], rejected: [] } as const;
+  const worldOf = (): World => {
+    const world = new World();
+    const document = { source: "mqtt:node", pods: [reader], objects: [declared] } as const;
+    world.desired.setSnapshot({ ...document, ready: true, rejected: [] });
+    return world;
+  };
+  const expectCertainOnlyAfter = (world: World, later: SourceSnapshot): void => {
+    expect(world.written.isSettledFor(reader)).toBe(false);
+    const seen = world.desired.objectVersion;
+    world.desired.setSnapshot(later);
+    expect(world.written.isSettledFor(reader)).toBe(true);
+    expect(world.changes.at(-1)).toEqual(["ConfigMap default/late"]);
+    expect(world.desired.objectVersion).toBeGreaterThan(seen);
+  };
+
+  test("until the files have synced, which may have another one of its name", () => {
+    const world = worldOf();
+    world.desired.setSnapshot({ ...files, ready: false });
+    expectCertainOnlyAfter(world, { ...files, ready: true });
+  });
+
+  test("while a file has one of its name with a mistake", () => {
+    const world = worldOf();
+    const mistake = { ...ofLate, source: "file", ref: "/m/objects.yaml" } as const;
+    world.desired.setSnapshot({ ...files, ready: true, rejected: [mistake] });
+    expectCertainOnlyAfter(world, { ...files, ready: true });
+  });
+
+  test("but is where it is the document of a group that has yet to come, or has a mistake", () => {
+    const world = worldOf();
+    const group = { pods: [], objects: [], source: "mqtt:group/a" } as const;
+    const mistake = { ...ofLate, source: "mqtt:group/a", ref: "generation 1" } as const;
+    world.desired.setSnapshot({ ...group, ready: false, rejected: [mistake] });
+    expect(world.written.isSettledFor(reader)).toBe(true);
+  });
+});
+
 test("static pods do not wait for documents, whose objects they cannot read", () => {
   const { desired, written } = new World();
   const silent = { pods: [], objects: [], rejected: [] };
-  const ofFile = aDesiredPod(aPod(), { source: "file" });
-  const ofDocument = aDesiredPod(aPod(), { source: "mqtt:node" });
+  const ofFile = aDesiredPod(readerOfLate, { source: "file" });
+  const ofDocument = aDesiredPod(readerOfLate, { source: "mqtt:node" });
   desired.setSnapshot({ source: "file", ready: true, ...silent });
   desired.setSnapshot({ source: "mqtt:node", ready: false, ...silent });
   expect(written.isSettledFor(ofFile)).toBe(true);

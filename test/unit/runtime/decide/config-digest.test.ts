@@ -64,11 +64,12 @@ describe("what a container would read", () => {
     expect(found["a"]).not.toBe(without["a"]);
   });
 
-  test("of an optional object is unknown until every source has synced", () => {
+  test("is unknown while a source that has yet to sync may change what an object is", () => {
     const containers = { a: reader(reads("web", "x", true)) };
     expect(digests(containers, {}, { isSettled: false })).toEqual({});
     const configMaps = { web: { x: "1" } };
-    expect(digests(containers, { configMaps }, { isSettled: false })["a"]).toBeDefined();
+    expect(digests(containers, { configMaps }, { isSettled: false })).toEqual({});
+    expect(digests(containers, { configMaps }, { isSettled: true })["a"]).toBeDefined();
   });
 
   describe("is not known of a container while the file that it mounts alone is missing:", () => {

@@ -16,26 +16,24 @@ export function readersOf(
   return [...new Set(readers.map(({ uid }) => uid))];
 }
 
-/** Keys that pods refer to, and that no source declares for them. */
-export function missingFor(
-  pods: readonly DesiredPod[],
-  objects: readonly DesiredObject[],
-): readonly string[] {
-  return pods.flatMap((reader) =>
-    [...foundBy(reader, objects)].flatMap(([key, found]) => (found === undefined ? [key] : [])),
-  );
+/** What a pod refers to. */
+export interface Reference {
+  readonly key: string;
+  /** The object that it may use; undefined = no source declares one for it. */
+  readonly found: DesiredObject | undefined;
 }
 
-/** By key that the pod refers to: the object that it may use; undefined = no source declares one for it. */
-export function foundBy(
+/** Each key once. */
+export function referencesIn(
   reader: DesiredPod,
   objects: readonly DesiredObject[],
-): ReadonlyMap<string, DesiredObject | undefined> {
-  const keys = new Set(referredKeys(reader.pod));
-  const declared = objects.filter((desired) => keys.has(objectKey(desired.object)));
-  const usable = declared.filter((desired) => mayUse(reader, desired));
-  const byKey = new Map(usable.map((desired) => [objectKey(desired.object), desired]));
-  return new Map([...keys].map((key) => [key, byKey.get(key)]));
+): readonly Reference[] {
+  const keys = [...new Set(referredKeys(reader.pod))];
+  const declared = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
+  return keys.map((key) => {
+    const found = declared.get(key);
+    return { key, found: found !== undefined && mayUse(reader, found) ? found : undefined };
+  });
 }
 
 export function referredKeys(pod: Pod): readonly string[] {

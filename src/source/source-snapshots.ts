@@ -14,7 +14,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { foundBy, missingFor, mistakenObjects } from "./object-readers.ts";
+import { mistakenObjects, type Reference, referencesIn } from "./object-readers.ts";
 import { isShadowed, outranks } from "./precedence.ts";
 
 export interface SourceSnapshotsOptions {
@@ -62,7 +62,7 @@ export class SourceSnapshots {
 
   /** Keys (`ConfigMap default/web`) that the pod reads, that are absent, and that may still come. */
   late(desired: DesiredPod): readonly string[] {
-    return this.isSettledFor(desired) ? [] : missingFor([desired], this.#state.objects);
+    return this.#uncertain(desired).flatMap(({ key, found }) => (found === undefined ? key : []));
   }
 
   /** Whether a source of higher precedence has a pod of this name. */
@@ -95,23 +95,28 @@ export class SourceSnapshots {
     return this.sourcesReady() && this.snapshots().every(hasSpoken);
   }
 
-  /**
-   * No object that the pod refers to can still become another one without a change in its source: every source that could
-   * declare it, or has precedence over the one that does, has sent a complete snapshot, without a mistake in this object.
-   */
+  /** No object that the pod refers to, also an absent one, can still become another one without a change in its source. */
   isSettledFor(reader: DesiredPod): boolean {
+    return this.#uncertain(reader).length === 0;
+  }
+
+  /**
+   * What the pod refers to and a source may still declare that has yet to send a complete snapshot, or has a mistake in this
+   * object: any source, where none declares it, and one with precedence, where another does.
+   */
+  #uncertain(reader: DesiredPod): readonly Reference[] {
     const heard = this.snapshots().filter(({ source }) => listensTo(reader.source, source));
     const suspects = heard.map(({ source, ready, rejected }) => ({
       source,
       ready,
       mistaken: mistakenObjects(rejected),
     }));
-    return [...foundBy(reader, this.#state.objects)].every(
-      ([key, found]) =>
-        isOfNode(key) ||
+    return referencesIn(reader, this.#state.objects).filter(
+      ({ key, found }) =>
+        !isOfNode(key) &&
         suspects
           .filter(({ source }) => found === undefined || isStaticBefore(source, found.source))
-          .every(({ ready, mistaken }) => ready && !mistaken.has(key)),
+          .some(({ ready, mistaken }) => !ready || mistaken.has(key)),
     );
   }
 }

@@ -205,6 +205,7 @@ describe("an object of a document is not certain", () => {
   };
   const expectCertainOnlyAfter = (world: World, later: SourceSnapshot): void => {
     expect(world.written.isSettledFor(reader)).toBe(false);
+    expect(world.written.late(reader)).toEqual([]);
     const seen = world.desired.objectVersion;
     world.desired.setSnapshot(later);
     expect(world.written.isSettledFor(reader)).toBe(true);

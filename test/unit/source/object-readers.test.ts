@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { missingFor, readersOf } from "../../../src/source/object-readers.ts";
+import { readersOf, referencesIn } from "../../../src/source/object-readers.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aConfigMap, aDesiredObject, named } from "../../fakes/an-object.ts";
@@ -39,6 +39,8 @@ test.each<[readonly string[], readonly string[]]>([
 test("an object of a document is missing for a pod of a file, and there for one of the document", () => {
   const ofDocument = aDesiredObject(named(aConfigMap({}), "web"), { source: "mqtt:node" });
   const reader = pod("config", { containers: [from("configMap", "web")] });
-  expect(missingFor([reader], [ofDocument])).toEqual(["ConfigMap default/web"]);
-  expect(missingFor([{ ...reader, source: "mqtt:node" }], [ofDocument])).toEqual([]);
+  const key = "ConfigMap default/web";
+  expect(referencesIn(reader, [ofDocument])).toEqual([{ key, found: undefined }]);
+  const other = { ...reader, source: "mqtt:node" } as const;
+  expect(referencesIn(other, [ofDocument])).toEqual([{ key, found: ofDocument }]);
 });

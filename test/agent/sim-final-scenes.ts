@@ -67,7 +67,7 @@ export async function edits(
   const endsOf = ({ uid }: SimSpec): number => world.judge.livesOf(uid).ends;
   const specs = [...before.values()].map(({ spec }) => spec);
   const tried = new Map(
-    specs.filter(tries(world, object, origin)).map((spec) => [spec, endsOf(spec)]),
+    specs.filter(triesAny(world, object, origin)).map((spec) => [spec, endsOf(spec)]),
   );
   const ended = world.judge.config.ended.length;
   const calls = world.machine.runtime.calls.length;
@@ -123,6 +123,16 @@ function shownBefore(
 /** Whether an update of the pod was taken back, and is tried again with this edit. */
 function tries(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
   return (spec) => origin === "mqtt" && isTakenBack(world, spec) && uses(spec, object);
+}
+
+/** The same, or its update itself uses the object, wherever that is. */
+function triesAny(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
+  const isTried = tries(world, object, origin);
+  return (spec) => {
+    const update = world.authority.wants.get(spec.name)?.spec;
+    const isOfUpdate = update !== undefined && isTakenBack(world, spec) && uses(update, object);
+    return isOfUpdate || isTried(spec);
+  };
 }
 
 /** A pod of a document whose update, or that of another pod of its atomic document, was taken back. */

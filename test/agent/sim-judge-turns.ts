@@ -122,10 +122,24 @@ export class TurnJudge {
     if (this.#failed.has(uid)) this.#ledger.accuse(`${spec?.key} fails a second time in one life`);
     this.#failed.add(uid);
     this.#lastFailure = { uid, at: now };
+    this.#meetUntilNow(uid);
     if (reason !== "DeadlineExceeded") return;
     const seconds = spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY;
     if (now - since < seconds * 1_000)
       this.#ledger.accuse(`${spec?.key} is over its deadline after ${now - since} ms`);
+  }
+
+  /** What runs when it fails was Running until then: whoever saw that begins a little later, after its predecessor's end. */
+  #meetUntilNow(uid: string): void {
+    const ledger = this.#ledger;
+    const runs = ledger
+      .containersOf(uid)
+      .some((one) => ledger.own(one)?.role === "app" && ledger.isAlive(one));
+    if (!runs) return;
+    for (const dependent of ledger.dependents) {
+      const { name, state } = ledger.spec(dependent)?.dependsOn ?? {};
+      if (name === ledger.spec(uid)?.name && state === "Running") this.#met.add(dependent);
+    }
   }
 
   /** Its spec; undefined = it has been accused. */

@@ -109,7 +109,7 @@ function fromRuntime(
     ready: false,
     started: false,
     // Never falls, although the instance after a lost one may get its attempt number.
-    restartCount: Math.max(restartsUntil(newest, older), previous?.restartCount ?? 0),
+    restartCount: Math.max(restartsUntil(newest, older, previous), previous?.restartCount ?? 0),
     image: newest.image,
     imageID: newest.imageID,
     containerID: containerID(newest.id),
@@ -120,9 +120,14 @@ function fromRuntime(
 }
 
 /** A container that never started is no restart: it may be removed again, and its attempt number with it. */
-function restartsUntil(newest: ObservedContainer, older: ObservedContainer | undefined): number {
+function restartsUntil(
+  newest: ObservedContainer,
+  older: ObservedContainer | undefined,
+  previous: ContainerStatus | undefined,
+): number {
   if (newest.state !== "Created") return newest.attempt;
-  return older?.attempt ?? Math.max(0, newest.attempt - 1);
+  // Attempts whose names the runtime had reserved were left out: only an agent that has just begun has to guess.
+  return older?.attempt ?? previous?.restartCount ?? Math.max(0, newest.attempt - 1);
 }
 
 // kubelet: the status of a container does not change before its postStart hook has ended.

@@ -97,6 +97,14 @@ const cases: Record<string, Case> = {
       restartCount: 1,
     },
   },
+  "attempts whose names the runtime had reserved are no restarts": {
+    instances: [anInstance("a", { state: "Created", attempt: 2 })],
+    previous: fresh,
+    expected: {
+      ...known(2, { state: { waiting: { reason: "ContainerCreating" } } }),
+      restartCount: 0,
+    },
+  },
   "a created container that was not started yet is still being created": {
     instances: [anInstance("a", { state: "Created" })],
     expected: known(0, {}),

@@ -22,6 +22,8 @@ function differs(trial: Trial, saved: Trial): boolean {
   if (trial.bootId !== saved.bootId) return true;
   // After a failure the clock has no effect.
   if (trial.failed !== undefined) return false;
+  // The next process would count the time in which it stands still, and fail what runs well.
+  if (saved.counts && !trial.counts) return true;
   return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
 }
 

@@ -28,7 +28,7 @@ import type { UpstreamFacts } from "./require-upstream.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 import { withStrategy, trialFacts, type PodOnRollout } from "./trial-facts.ts";
 import { forgetBad } from "./bad-revisions.ts";
-import { isSameGood } from "./checkpoint.ts";
+import { isSameGood, mustSave } from "./checkpoint.ts";
 import { stepByDisk } from "./full-disk.ts";
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
@@ -175,7 +175,7 @@ export class DocumentRollout {
       ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
     ]);
     const shadowed = document.pods.filter(({ desired }) => written.isShadowed(desired));
-    for (const { desired } of shadowed) this.#pause(podName(desired.pod));
+    this.#pause(shadowed.map(({ desired }) => podName(desired.pod)));
     return {
       generation: document.generation,
       pods: [...pods, ...shadowed.map(({ desired }) => desired)],
@@ -236,11 +236,22 @@ export class DocumentRollout {
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
   }
 
-  /** A pod cannot be tried as long as another source has its name. */
-  #pause(name: string): void {
-    const state = this.#states.get(name);
-    if (state?.trial !== undefined)
-      this.#states.set(name, paused(state, this.#options.edges.clock.monotonic()));
+  /** Pods cannot be tried as long as another source has their names. */
+  #pause(names: readonly string[]): void {
+    const { edges, source, store } = this.#options;
+    const saved = store.of(source);
+    const changes = names.flatMap((name) => {
+      const before = this.#states.get(name);
+      if (before?.trial === undefined) return [];
+      const state = paused(before, edges.clock.monotonic());
+      this.#states.set(name, state);
+      return mustSave(state, saved.get(name)) ? [{ source, name, state }] : [];
+    });
+    try {
+      if (changes.length > 0) store.save(changes);
+    } catch {
+      // A clock may lag behind on a full disk; the next review writes it.
+    }
   }
 
   #watchedSince(name: string, revision: Revision): Monotonic {

@@ -77,4 +77,10 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     search: "return LINGERING.getOrInsertComputed(good, () => ({ ...good, lingers: true }));",
     replacement: "return { ...good, lingers: true };",
   },
+  {
+    name: "the next process counts time in which a trial stands still",
+    file: "src/rollout/checkpoint.ts",
+    search: "if (saved.counts && !trial.counts) return true;",
+    replacement: "",
+  },
 ];

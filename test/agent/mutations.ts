@@ -281,6 +281,12 @@ export function ourSelector(instance: string): Record<string, string> {
     replacement: "return newest.attempt;",
   },
   {
+    name: "attempts whose names are reserved count as restarts",
+    file: "src/status/container-statuses.ts",
+    search: "older?.attempt ?? previous?.restartCount ?? ",
+    replacement: "older?.attempt ?? ",
+  },
+  {
     name: "kill records are not removed after the restart",
     file: "src/podworkers/pod-sync-state.ts",
     search: "rows.settle(uid, settled);",

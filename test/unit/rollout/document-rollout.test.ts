@@ -64,6 +64,7 @@ class World {
   isThere = true;
   isRunning = true;
   isKeptWaiting = false;
+  isMeantToFinish = false;
   shadowed = "";
   policy: RolloutDocument["policy"] = POLICY;
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
@@ -153,7 +154,7 @@ class World {
 
   #progress(uid: string): PodProgress {
     const health = this.health.get(uid);
-    return { health, isMeantToFinish: false, registryAnswers: true };
+    return { health, isMeantToFinish: this.isMeantToFinish, registryAnswers: true };
   }
 }
 
@@ -315,6 +316,62 @@ test("a pod that another source has taken over is not judged", () => {
   world.now += 10_000_000;
   expect(world.publish("web a:2")).toEqual(["web a:2"]);
   expect(world.rollouts.review().steps).toEqual([]);
+});
+
+describe("the clock of a trial stands still, also for the next process,", () => {
+  const DAY_MS = 86_400_000;
+
+  /** On trial since a moment, and written down so. */
+  function tried(): World {
+    const world = running();
+    world.publish("web a:2");
+    world.be("web", { hasBegun: true });
+    world.now += 5_000;
+    world.look();
+    return world;
+  }
+
+  /** Nothing runs yet that the next process could find to be ready. */
+  function begun(world: World): readonly string[] {
+    world.boot();
+    world.be("web", { hasBegun: true });
+    return world.look();
+  }
+
+  test("while another source has the name of the pod", () => {
+    const world = tried();
+    world.shadowed = "web";
+    world.look();
+    world.now += DAY_MS;
+    world.boot();
+    world.look();
+    world.shadowed = "";
+    expect(begun(world)).toEqual(["web a:2"]);
+  });
+
+  test("on a full disk as soon as it has room again", () => {
+    const world = tried();
+    world.shadowed = "web";
+    world.store.isFull = true;
+    expect(world.look()).toEqual(["web a:2"]);
+    world.store.isFull = false;
+    world.look();
+    world.now += DAY_MS;
+    world.shadowed = "";
+    expect(begun(world)).toEqual(["web a:2"]);
+  });
+
+  test("while a pod that is meant to finish is at work", () => {
+    const world = tried();
+    world.isMeantToFinish = true;
+    world.be("web", { hasBegun: true, readySince: world.now });
+    world.look();
+    const { writes } = world.store;
+    world.now += DAY_MS;
+    world.look();
+    expect(world.store.writes).toBe(writes);
+    expect(begun(world)).toEqual(["web a:2"]);
+  });
 });
 
 describe("an update that could cut the node off", () => {

@@ -79,7 +79,9 @@ export async function edits(
   await clock.advance(SHOWN_MS + latencyOf(world) + lagMs);
   const behind = world
     .desired()
-    .map((spec) => (waits(world, spec) ? undefined : wrongVolumes(world, spec)));
+    .map((spec) =>
+      waits(world, spec) || isTakenBack(world, spec) ? undefined : wrongVolumes(world, spec),
+    );
   const late = behind.find((one) => one !== undefined);
   if (late !== undefined) return late;
   await clock.advance(restartsMs(world));

@@ -181,7 +181,11 @@ export class StopJudge {
     };
     if (isThrough(spec, codes) || neverBegins(spec, codes)) {
       const others = ledger.containersOf(uid).filter((one) => ledger.own(one)?.role !== "sidecar");
-      times.push(Math.max(0, ...others.map(({ id }) => ledger.ends.get(id)?.at ?? 0)));
+      // Where only the agent's own stops have brought it to its end (its sandbox is gone), their time began before that.
+      const isOwnEnd = times.length === 0 && others.some(({ id }) => this.#told.has(id));
+      times.push(
+        isOwnEnd ? 0 : Math.max(0, ...others.map(({ id }) => ledger.ends.get(id)?.at ?? 0)),
+      );
     }
     if (times.length === 0) return undefined;
     // It may have been ending for another reason before.

@@ -111,7 +111,9 @@ async function isSlow(world: SimWorld): Promise<string | undefined> {
   const { latencyMs, eventLagMs, statusLagMs, tellsExits } = world.setup;
   // What CRI shows too late for whoever looks again a few times is left to the next relist.
   const shownMs = statusLagMs + (statusLagMs > 2_000 ? RELIST_MS : 0);
-  const lagMs = eventLagMs + (tellsExits ? 0 : shownMs);
+  // A liveness probe may fail before the event comes: then the container is stopped, and CRI shows its end.
+  const isProbed = ledger.own(container)?.probes.some(({ type }) => type === "liveness") === true;
+  const lagMs = eventLagMs + (tellsExits && !isProbed ? 0 : shownMs);
   await clock.advance(QUICK_MS + (latencyMs.pullImage ?? 0) + lagMs);
   return wrongPods(world);
 }

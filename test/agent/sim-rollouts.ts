@@ -54,7 +54,9 @@ export class SimRollouts {
   effective(name: SimName): SimSpec | undefined {
     const wanted = this.#options.wanted(name);
     const { specs, agent } = this.#options;
-    const told = agent()?.desired.pods.find(
+    const { pods = [], notAdmitted = [] } = agent()?.desired ?? {};
+    // What was taken back may have no room.
+    const told = [...pods, ...notAdmitted.map(({ desired }) => desired)].find(
       ({ pod, source }) => source === "mqtt:node" && pod.metadata.name === name,
     );
     const spec = told === undefined ? undefined : specs.get(told.uid);

@@ -66,9 +66,14 @@ export class ObjectIndex {
         const seen = isStatic(reader.source) ? { ...node, ...node.own } : node;
         return nodeConfigMap(seen, of.namespace);
       }
-      const desired = this.#byKey.get(key);
-      return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;
+      return this.find(reader, key)?.object;
     });
+  }
+
+  /** The declared object of this key (`ConfigMap default/web`) that the pod `reader` may use. */
+  find(reader: Reader, key: string): DesiredObject | undefined {
+    const desired = this.#byKey.get(key);
+    return desired !== undefined && mayUse(reader, desired) ? desired : undefined;
   }
 
   #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {

@@ -1,11 +1,9 @@
-// Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which keys are
-// missing.
+// Which pods refer to which ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`), and which are declared with
+// a mistake.
 
 import { isWarning, type DesiredPod, type Rejection } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import { mayUse } from "./object-access.ts";
 
 /** Pods that refer to one of the keys, each once. */
 export function readersOf(
@@ -16,26 +14,7 @@ export function readersOf(
   return [...new Set(readers.map(({ uid }) => uid))];
 }
 
-/** What a pod refers to. */
-export interface Reference {
-  readonly key: string;
-  /** The object that it may use; undefined = no source declares one for it. */
-  readonly found: DesiredObject | undefined;
-}
-
-/** Each key once. */
-export function referencesIn(
-  reader: DesiredPod,
-  objects: readonly DesiredObject[],
-): readonly Reference[] {
-  const keys = [...new Set(referredKeys(reader.pod))];
-  const declared = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
-  return keys.map((key) => {
-    const found = declared.get(key);
-    return { key, found: found !== undefined && mayUse(reader, found) ? found : undefined };
-  });
-}
-
+/** Keys (`ConfigMap default/web`) of what the pod refers to, as often as it does. */
 export function referredKeys(pod: Pod): readonly string[] {
   return referencesOf(pod).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
 }

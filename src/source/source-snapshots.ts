@@ -14,7 +14,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { mistakenObjects, type Reference, referencesIn } from "./object-readers.ts";
+import { mistakenObjects, referredKeys } from "./object-readers.ts";
 import { isShadowed, outranks } from "./precedence.ts";
 
 export interface SourceSnapshotsOptions {
@@ -62,7 +62,7 @@ export class SourceSnapshots {
 
   /** Keys (`ConfigMap default/web`) that the pod reads, that are absent, and that may still come. */
   late(desired: DesiredPod): readonly string[] {
-    return this.#uncertain(desired).flatMap(({ key, found }) => (found === undefined ? key : []));
+    return this.#uncertain(desired).filter((key) => this.#objects.find(desired, key) === undefined);
   }
 
   /** Whether a source of higher precedence has a pod of this name. */
@@ -101,23 +101,23 @@ export class SourceSnapshots {
   }
 
   /**
-   * What the pod refers to and a source may still declare that has yet to send a complete snapshot, or has a mistake in this
+   * Keys that the pod refers to and a source may still declare that has yet to send a complete snapshot, or has a mistake in this
    * object: any source, where none declares it, and one with precedence, where another does.
    */
-  #uncertain(reader: DesiredPod): readonly Reference[] {
+  #uncertain(reader: DesiredPod): readonly string[] {
     const heard = this.snapshots().filter(({ source }) => listensTo(reader.source, source));
     const suspects = heard.map(({ source, ready, rejected }) => ({
       source,
       ready,
       mistaken: mistakenObjects(rejected),
     }));
-    return referencesIn(reader, this.#state.objects).filter(
-      ({ key, found }) =>
-        !isOfNode(key) &&
-        suspects
-          .filter(({ source }) => found === undefined || isStaticBefore(source, found.source))
-          .some(({ ready, mistaken }) => !ready || mistaken.has(key)),
-    );
+    return [...new Set(referredKeys(reader.pod))].filter((key) => {
+      if (isOfNode(key)) return false;
+      const found = this.#objects.find(reader, key);
+      return suspects
+        .filter(({ source }) => found === undefined || isStaticBefore(source, found.source))
+        .some(({ ready, mistaken }) => !ready || mistaken.has(key));
+    });
   }
 }
 

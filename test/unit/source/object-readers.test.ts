@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { readersOf, referencesIn } from "../../../src/source/object-readers.ts";
+import { readersOf } from "../../../src/source/object-readers.ts";
+import { ObjectIndex } from "../../../src/source/object-index.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aConfigMap, aDesiredObject, named } from "../../fakes/an-object.ts";
@@ -40,7 +41,10 @@ test("an object of a document is missing for a pod of a file, and there for one 
   const ofDocument = aDesiredObject(named(aConfigMap({}), "web"), { source: "mqtt:node" });
   const reader = pod("config", { containers: [from("configMap", "web")] });
   const key = "ConfigMap default/web";
-  expect(referencesIn(reader, [ofDocument])).toEqual([{ key, found: undefined }]);
+  const own = { labels: {}, groups: [] };
+  const index = new ObjectIndex(() => ({ name: "pi-1", arch: "arm64", ...own, own }));
+  index.replace([ofDocument]);
+  expect(index.find(reader, key)).toBeUndefined();
   const other = { ...reader, source: "mqtt:node" } as const;
-  expect(referencesIn(other, [ofDocument])).toEqual([{ key, found: ofDocument }]);
+  expect(index.find(other, key)).toEqual(ofDocument);
 });

@@ -44,7 +44,7 @@ interface Round {
   readonly deadFor: number;
 }
 
-const POLICY = { minReadySeconds: 1, progressDeadlineSeconds: 90 };
+const POLICY = { minReadySeconds: 3, progressDeadlineSeconds: 90 };
 const SHORT = { minReadySeconds: 1, progressDeadlineSeconds: 4 };
 
 /** Each kind equally often, in random order. */

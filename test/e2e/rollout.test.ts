@@ -65,7 +65,7 @@ e2e(
       fleet("rollout", ...args, ...of, ...pace, ...history);
     const version = (name: string, pod: object): string => {
       const path = join(desk, `${name}.yaml`);
-      const policy = { minReadySeconds: 1, progressDeadlineSeconds: 60 };
+      const policy = { minReadySeconds: 3, progressDeadlineSeconds: 60 };
       const document = { apiVersion: "agent/v1", kind: "DesiredState", policy, resources: [pod] };
       writeFileSync(path, stringify(document));
       return path;

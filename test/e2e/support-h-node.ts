@@ -38,8 +38,11 @@ export interface RolledBack {
   readonly lastGood?: number;
 }
 
-/** Patience with a pod that has to become good, on a machine with much to do. */
-const PATIENT = { minReadySeconds: 1, progressDeadlineSeconds: 90 };
+/**
+ * Patience on a machine with much to do: with a pod that has to become good, and with a runtime that reports the end of a
+ * container a second late, during which the container counts as ready.
+ */
+const PATIENT = { minReadySeconds: 3, progressDeadlineSeconds: 90 };
 const INSIDE = `
 cat /data/kept; [ -e /claim ] && cat /claim/kept
 cat /etc/image-version

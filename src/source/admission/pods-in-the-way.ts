@@ -2,7 +2,13 @@
 // its place the ones of the lowest precedence, as few as needed. kubelet: CriticalPodAdmissionHandler
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
-import { add, larger, podRequests, type Amounts } from "../../api/resource/pod-requests-limits.ts";
+import {
+  add,
+  larger,
+  podRequests,
+  subtract,
+  type Amounts,
+} from "../../api/resource/pod-requests-limits.ts";
 import { portConflict } from "../../api/validation/host-ports.ts";
 import { podName, type PodUID } from "../../api/v1/pod.ts";
 import { isCounted, type NodeInfo } from "./admit-pod.ts";
@@ -42,15 +48,11 @@ export interface PodInTheWay {
 
 /** The pods that must be gone before `own` starts; none while there is room beside them. */
 export function podsInTheWay(own: DesiredPod, taken: TakenPlaces): readonly PodInTheWay[] {
-  const { staying, yielding } = taken;
+  const { yielding } = taken;
   if (yielding.length === 0) return [];
-  const settled = new Set([own, ...staying].map(({ pod }) => podName(pod)));
   const others = yielding.filter(({ desired }) => podName(desired.pod) !== podName(own.pod));
   const ports = others.filter(({ desired }) => portConflict(own.pod, [desired]) !== undefined);
-  // A name that a staying pod has as well is that pod's to clear.
-  const elsewhere = others.filter(
-    (other) => !settled.has(podName(other.desired.pod)) && !ports.includes(other),
-  );
+  const elsewhere = others.filter((other) => !ports.includes(other));
   const inTheWay = new Map([
     ...ports.map((other) => [other, HOST_PORT] as const),
     ...forRoom(own, elsewhere, taken),
@@ -81,7 +83,10 @@ function forRoom(
   const isOverfull = (used: Amounts, resource: string): boolean =>
     (used.get(resource) ?? 0n) > (capacity.get(resource) ?? 0n);
 
-  const places = placesOf(others, needsOf);
+  // A staying pod clears its own name; until then what has that name takes what it has more.
+  const needsMore = (one: DesiredPod): Amounts =>
+    subtract(needsOf(one), byName.get(podName(one.pod)) ?? new Map());
+  const places = placesOf(others, needsMore);
   const all = places.map(({ needs }) => needs).reduce(add, ofStaying);
   const short = [...asked.keys()].filter((resource) => isOverfull(all, resource));
   if (short.length === 0) return [];
@@ -98,11 +103,11 @@ function forRoom(
     }
     // The old pod of a name may fit where its successor does not.
     const fits = ({ desired, isLeaving }: YieldingPod): boolean => {
-      const own = add(used, needsOf(desired));
+      const own = add(used, needsMore(desired));
       return !isLeaving && !takes.some((resource) => isOverfull(own, resource));
     };
     const fitting = pods.filter(fits);
-    used = add(used, fitting.map(({ desired }) => needsOf(desired)).reduce(larger, new Map()));
+    used = add(used, fitting.map(({ desired }) => needsMore(desired)).reduce(larger, new Map()));
     const [has = ""] = takes;
     for (const one of pods) if (!fitting.includes(one)) inTheWay.push([one, has]);
   }

@@ -137,13 +137,25 @@ const cases: Readonly<Record<string, Case>> = {
     taken: { yielding: [stays(pod("own", { cpu: 4, port: 80 }, "mqtt:node", "old"))] },
     inTheWay: [],
   },
-  "not the pod under another file's name for its room, which that one replaces": {
+  "the pod under another file's name, while it takes more than that one": {
     own: { cpu: 2 },
     taken: {
       staying: [pod("f", { cpu: 1 }, "file")],
       yielding: [stays(pod("f", { cpu: 3 }, "mqtt:node", "old"))],
     },
-    inTheWay: [],
+    inTheWay: ["old"],
+  },
+  "not the pod under another file's name that takes no more than that one": {
+    own: { cpu: 2 },
+    taken: {
+      staying: [pod("f", { cpu: 2 }, "file"), pod("g", {}, "file"), pod("h", {}, "file")],
+      yielding: [
+        stays(pod("f", { cpu: 2 }, "mqtt:node", "old")),
+        stays(pod("a", {})),
+        stays(pod("b", {})),
+      ],
+    },
+    inTheWay: ["b"],
   },
   "nobody who has come to his end and takes no room": {
     own: { cpu: 2 },

@@ -142,7 +142,7 @@ export class PodReplacement {
     if (this.#workers.exists(own)) this.#begun.add(own);
     const name = nameOf(own);
     const hasPlace = this.#workers.desired(name) !== undefined || !this.#held.has(name);
-    return !hasPlace && !own.isUnsure && !this.#begun.has(own);
+    return !hasPlace && !this.#begun.has(own);
   }
 
   /** A pod whose syncs have ended the agent twice waits (start-guard); what runs of it, or before it, runs on. */

@@ -194,6 +194,13 @@ export class PodSyncer {
     }
   }
 
+  /** After calls of unknown effect it asks the runtime: of what came to nothing, the node's decision since then counts. */
+  async settle(desired: DesiredPod, syncState: PodSyncState): Promise<void> {
+    if (!syncState.unsure) return;
+    await this.#observe(desired, syncState);
+    syncState.lookFirst = true;
+  }
+
   async #observe(desired: DesiredPod, syncState: PodSyncState): Promise<PodLook> {
     const { cache, lifecycle } = this.#options;
     const { uid } = desired;

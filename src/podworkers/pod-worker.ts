@@ -186,6 +186,7 @@ export class PodWorker {
   async #sync(desired: DesiredPod, outer: AbortSignal): Promise<Monotonic | undefined> {
     const signal = AbortSignal.any([outer, this.#stopSyncing.signal]);
     try {
+      await this.#options.syncer.settle(desired, this.syncState);
       if (!(await this.#options.clearName(this, signal))) return undefined;
       this.#options.startLatency.cleared(this.uid);
       this.#isActing = true;
@@ -201,8 +202,6 @@ export class PodWorker {
       return this.#next(outcome);
     } catch (error) {
       if (signal.aborted) return undefined;
-      // Observing failed: the pod's state is unknown until it succeeds. Before its turn nothing was done to it.
-      if (this.#isActing) this.syncState.unsure = true;
       return this.#retryAfter(error);
     } finally {
       this.#isActing = false;

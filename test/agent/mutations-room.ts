@@ -16,6 +16,19 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement: "const short = this.#inTheWay(own).slice(0, 0);",
   },
   {
+    name: "what a file's pod replaces takes no room while it stops",
+    file: "src/source/admission/pods-in-the-way.ts",
+    search: "subtract(needsOf(one), byName.get(podName(one.pod)) ?? new Map());",
+    replacement:
+      "byName.has(podName(one.pod)) ? subtract(needsOf(one), needsOf(one)) : needsOf(one);",
+  },
+  {
+    name: "a pod that was refused while the runtime was away begins with its return",
+    file: "src/podworkers/pod-replacement.ts",
+    search: "return !hasPlace && !this.#begun.has(own);",
+    replacement: "return !hasPlace && !own.syncState.lookFirst && !this.#begun.has(own);",
+  },
+  {
     name: "pods make room although there is room",
     file: "src/source/admission/pods-in-the-way.ts",
     search: "if (short.length === 0) return [];",
@@ -52,12 +65,6 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
       "const stays = (one: DesiredPod): boolean => compareTiers(one, own) <= 0 && !isLeft(one);",
     replacement:
       "const stays = (one: DesiredPod): boolean => one.source === own.source && !isLeft(one);",
-  },
-  {
-    name: "a refused pod that misses an object counts as begun",
-    file: "src/podworkers/pod-worker.ts",
-    search: "if (this.#isActing) this.syncState.unsure = true;",
-    replacement: "this.syncState.unsure = true;",
   },
   {
     name: "what a file has taken over is still a document's pod",

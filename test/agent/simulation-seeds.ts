@@ -29,7 +29,11 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     mutation: "a pod that waits until the shutdown's removals are done counts as refused",
   },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
-  { seed: 348_114, mutation: "a refused pod that misses an object counts as begun" },
+  {
+    seed: 377_138,
+    mutation: "a pod that was refused while the runtime was away begins with its return",
+  },
+  { seed: 377_861, mutation: "what a file's pod replaces takes no room while it stops" },
   {
     seed: 363_858,
     mutation: "a pod that was refused during its first call begins with the next",

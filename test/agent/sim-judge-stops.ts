@@ -53,9 +53,9 @@ export class StopJudge {
   readonly #options: StopJudgeOptions;
   readonly #ledger: Ledger;
   readonly #probes: ProbeBook;
-  /** UID → when its removal was written down. */
   /** UIDs of pods that a file's pod waited for when their removal began: who has less time keeps it. */
   readonly #hurried = new Set<string>();
+  /** UID → when its removal was written down. */
   readonly #removedAt = new Map<string, Monotonic>();
   readonly #failedAt = new Map<string, Monotonic>();
   /** UID → when the first of it was told to stop since the last of it started. */
@@ -268,7 +268,7 @@ export class StopJudge {
     const removedAt = this.#removedAt.get(uid) ?? 0;
     if (removedAt === ledger.now) return config.mayRestart(container);
     // A stop under way goes on: its hook was at work when the removal came.
-    if (ledger.isLeaving(uid) && this.#hookBegan(container, own, spec.grace) < removedAt)
+    if (ledger.isLeaving(uid) && this.#hookBegan(container, own, spec.grace) <= removedAt)
       return config.mayRestart(container) || orders.mayRestart(container);
     if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
     const listedMs = ledger.containersOf(uid).some(({ id }) => isUntold(id)) ? LISTS_MS : 0;

@@ -122,15 +122,18 @@ export class TurnJudge {
     if (this.#failed.has(uid)) this.#ledger.accuse(`${spec?.key} fails a second time in one life`);
     this.#failed.add(uid);
     this.#lastFailure = { uid, at: now };
-    this.#meetUntilNow(uid);
+    this.onEnd(uid);
     if (reason !== "DeadlineExceeded") return;
     const seconds = spec?.activeDeadlineSeconds ?? Number.POSITIVE_INFINITY;
     if (now - since < seconds * 1_000)
       this.#ledger.accuse(`${spec?.key} is over its deadline after ${now - since} ms`);
   }
 
-  /** What runs when it fails was Running until then: whoever saw that begins a little later, after its predecessor's end. */
-  #meetUntilNow(uid: string): void {
+  /**
+   * What runs when it fails, or makes room, was Running until then: a pod that waited for it begins a little later, after
+   * its predecessor's end.
+   */
+  onEnd(uid: string): void {
     const ledger = this.#ledger;
     const runs = ledger
       .containersOf(uid)

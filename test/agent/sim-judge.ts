@@ -218,6 +218,7 @@ export class SimJudge {
       this.say(`  row ${key} ${why}`);
       this.#starts.onBegin(uid);
       this.#stops.onBegin(uid);
+      if (why === "Preempted") this.#turns.onEnd(uid);
       this.#options.onNewLife(uid);
       // That one may end it, whoever else will want it.
       const hasSpoken = this.ledger.ownSources(uid).some((source) => this.ledger.hasSpoken(source));

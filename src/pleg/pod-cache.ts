@@ -8,6 +8,17 @@ export class PodCache {
   /** Container and sandbox id → pod, for events that have only an id. */
   readonly #owners = new Map<string, PodUID>();
   #counter = 0;
+  #isComplete = false;
+
+  /** Every pod that the runtime had when this process began has been observed. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** A list of all pods has been observed. */
+  complete(): void {
+    this.#isComplete = true;
+  }
 
   /** Numbers an observation before its first call: the one that began last wins, not the one that ended last. */
   begin(): number {

@@ -100,6 +100,7 @@ export class PodLifecycle {
         this.#options.onChange(uid);
       }),
     );
+    cache.complete();
     this.#relistedAt = clock.monotonic();
     const seconds = (this.#relistedAt - begun) / 1000;
     meter?.observe("kubelet_pleg_relist_duration_seconds", seconds);

@@ -21,7 +21,7 @@ export interface PodsOnNodeOptions {
   readonly pods: {
     readonly workers: Pick<WorkerRegistry, "all" | "isPulling" | "pending">;
     readonly statuses: Pick<StatusManager, "status">;
-    readonly cache: Pick<PodCache, "get" | "all">;
+    readonly cache: Pick<PodCache, "get" | "all" | "isComplete">;
   };
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   readonly written: Pick<SourceSnapshots, "objectsFor">;
@@ -69,8 +69,10 @@ export class PodsOnNode {
     const fatal = images.fatal(uid);
     const refusal = this.#options.refusalOf?.(uid);
     const freshness = this.#freshnessOf(desired);
+    const health = this.#provenHealth(uid, freshness);
     return {
-      health: this.#provenHealth(uid, freshness),
+      health,
+      mayHaveRun: health === undefined && (!pods.cache.isComplete || this.isKnown(uid)),
       isMeantToFinish: isMeantToFinish(pod.spec),
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: freshness.reads ? 1 : 0,

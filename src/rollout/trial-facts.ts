@@ -36,6 +36,8 @@ export interface TrialFacts {
   readonly bootId: string;
   /** Of the new pod; undefined = it has no worker yet. */
   readonly health: TrialHealth | undefined;
+  /** Without `health`: the runtime may have it all the same, from before this process; absent = no. */
+  readonly mayHaveRun?: boolean;
   /** Why the node does not run it (evicted, no room); absent = it may run, or has not been judged. */
   readonly refusal?: Failure;
   /** It is meant to finish: it is good when it has succeeded. */
@@ -66,6 +68,7 @@ export interface TrialFacts {
 export type PodProgress = Pick<
   TrialFacts,
   | "health"
+  | "mayHaveRun"
   | "refusal"
   | "isMeantToFinish"
   | "registryAnswers"

@@ -28,6 +28,9 @@ export type Judgement =
       readonly trial: Trial | undefined;
     };
 
+/** As `crashesBefore`: the pod may have run before, and has not been looked at yet. */
+const NOT_KNOWN = -1;
+
 export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   const { wanted } = facts;
   if (state.good?.revision === wanted.revision) return { type: "Good" };
@@ -62,7 +65,8 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const started = known?.started === true || hasStarted(facts.health);
   const needs = needsUpstream ? { needsUpstream } : {};
   const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts), ...needs };
-  const crashesBefore = known?.crashesBefore ?? crashesSoFar(facts);
+  const noted = known?.crashesBefore ?? NOT_KNOWN;
+  const crashesBefore = noted === NOT_KNOWN ? crashesSoFar(facts) : noted;
   if (known === undefined) return { ...base, since: now, crashesBefore, elapsedMs: 0, boots: 1 };
   const isSameBoot = known.bootId === bootId;
   return {
@@ -77,7 +81,8 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
 }
 
 /** A container that is ended so that it reads the new content has not crashed. */
-function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
+function crashesSoFar({ health, mayHaveRun, orderedRestarts = 0 }: TrialFacts): number {
+  if (mayHaveRun === true) return NOT_KNOWN;
   return (health?.totalCrashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
 }
 

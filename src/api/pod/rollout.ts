@@ -27,7 +27,9 @@ const TRIAL = objectType("Trial", {
   // What was ready before proves nothing of a new content.
   since: storedNumber("Begin, or first look in this boot; monotonic milliseconds."),
   // A new content does not make it a new pod.
-  crashesBefore: storedNumber("How often the pod had crashed before the trial."),
+  crashesBefore: storedNumber(
+    "How often the pod had crashed before the trial; -1 = not known yet.",
+  ),
   elapsedMs: storedNumber("Milliseconds counted up to `at`."),
   at: storedNumber("Monotonic milliseconds up to which time was counted."),
   // Not while it is held, nor while a registry does not answer.

@@ -241,6 +241,22 @@ test("of a pod that goes on with a new content what was before counts for nothin
   expect(saidOf(later(59_999, 10))).toBe("Good: RolledBack CrashLoopBackOff");
 });
 
+test("what crashed before a process that does not know the runtime yet counts for nothing", () => {
+  const first = step(GOOD, { mayHaveRun: true });
+  expect(saidOf(first)).toBe("Wanted: OnTrial");
+  // Not looked at yet by the next process either.
+  const next = step(first.state, { mayHaveRun: true, now: 10_000 });
+  const crashed = (totalCrashes: number) => ({
+    now: 20_000,
+    health: health("Starting", { hasBegun: true, totalCrashes }),
+  });
+  const known = step(next.state, crashed(7));
+  expect(saidOf(known)).toBe("Wanted: OnTrial");
+  expect(known.save).toBe(true);
+  expect(saidOf(step(known.state, crashed(9)))).toBe("Wanted: OnTrial");
+  expect(saidOf(step(known.state, crashed(10)))).toBe("Good: RolledBack CrashLoopBackOff");
+});
+
 describe("a held update", () => {
   test("keeps what runs; without anything that runs it holds nothing", () => {
     expect(step(GOOD, { hold: "agent hold" })).toMatchObject({

@@ -4,7 +4,7 @@ import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { PodUID } from "../../../src/api/v1/pod.ts";
-import { PodsOnNode } from "../../../src/rollout/pods-on-node.ts";
+import { PodsOnNode, type PodsOnNodeOptions } from "../../../src/rollout/pods-on-node.ts";
 import { configDigests } from "../../../src/runtime/decide/config-digest.ts";
 import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
@@ -31,6 +31,7 @@ class Node {
   deletedAt: number | undefined;
   observed: ObservedPod | undefined = this.startedWith(INFO);
   areAway = false;
+  isListed = true;
   readonly pods = new PodsOnNode({
     clock: { monotonic: () => this.now },
     secrets: { configDigest: digest },
@@ -44,13 +45,7 @@ class Node {
         pending: () => undefined,
       },
       statuses: { status: () => this.status },
-      cache: {
-        get: () => this.observed,
-        all: () =>
-          new Map<PodUID, ObservedPod>(
-            this.observed === undefined ? [] : [[web.uid, this.observed]],
-          ),
-      },
+      cache: this.#cache(),
     },
     images: {
       fatal: () => undefined,
@@ -66,6 +61,18 @@ class Node {
     const configDigest = configDigests(web.pod, facts)["a"];
     const instance = anInstance("a", configDigest === undefined ? {} : { configDigest });
     return anObservedPod([], [instance], { source: "mqtt:node" });
+  }
+
+  #cache(): PodsOnNodeOptions["pods"]["cache"] {
+    const isComplete = (): boolean => this.isListed;
+    return {
+      get isComplete() {
+        return isComplete();
+      },
+      get: () => this.observed,
+      all: () =>
+        new Map<PodUID, ObservedPod>(this.observed === undefined ? [] : [[web.uid, this.observed]]),
+    };
   }
 
   readySince(): number | undefined {
@@ -110,6 +117,21 @@ test("a pod that is being stopped is Terminating; one without a worker has no he
   node.desired = [];
   expect(node.pods.look().size).toBe(0);
   expect(node.pods.progressOf(web).health).toBeUndefined();
+});
+
+test("a pod without a worker may have run while the runtime has it, or has not been listed", () => {
+  const node = new Node();
+  const mayHaveRun = (): unknown => {
+    node.pods.look();
+    return node.pods.progressOf(web).mayHaveRun;
+  };
+  expect(mayHaveRun()).toBe(false);
+  node.desired = [];
+  expect(mayHaveRun()).toBe(true);
+  node.observed = undefined;
+  expect(mayHaveRun()).toBe(false);
+  node.isListed = false;
+  expect(mayHaveRun()).toBe(true);
 });
 
 test("a pod is kept waiting by an image that did not come, and by a missing object", () => {

@@ -189,7 +189,7 @@ e2e.concurrent(
     const securityContext = { capabilities: { add: ["NET_ADMIN"] } };
     const generation = await node.publish({
       resources: [...node.objects(), node.app({ spec, container: { command, securityContext } })],
-      policy: { progressDeadlineSeconds: 8 },
+      policy: { progressDeadlineSeconds: 20 },
     });
     await eventually("the route is gone", async () => !(await isReachable()), { timeout: 60_000 });
     await node.rolledBack({ generation, reason: /UpstreamLost/, before });

@@ -201,6 +201,11 @@ e2e("an error that quotes a Secret is shown without it, also after a restart", a
   };
   await untilEvent(agent, "prints-it", { reason: "Unhealthy", type: "Warning" });
   await shown();
+  // A container whose hook was cut off runs on, as with the kubelet, and has no other hook.
+  await eventually("main waits to be started again", async () => {
+    const { state } = containerOf(await podOf(agent, "prints-it"), "main");
+    return state.waiting?.reason === "CrashLoopBackOff";
+  });
   await agent.kill("SIGKILL");
   await agent.startReady();
   await untilEvent(agent, "prints-it", { reason: "Unhealthy", type: "Warning" });

@@ -7,7 +7,10 @@ import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts
 import { counted } from "../fakes/counted.ts";
 import { IMAGE } from "./pod-world.ts";
 import { READS_NOTHING } from "./sim-reads.ts";
+import { writtenPod } from "./sim-manifest.ts";
 import type { SimSpec } from "./sim-specs.ts";
+import type { SimAct } from "./sim-steps.ts";
+import { TOPIC } from "./sim-authority.ts";
 
 const POLICY = { minReadySeconds: 5, progressDeadlineSeconds: 60 };
 const CRASHES = aSpec("web", 4, IMAGE, {
@@ -289,6 +292,38 @@ describe("an update that reads what nobody has", () => {
     expect(names(stage)).toEqual(["web-1"]);
     expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
   });
+});
+
+test("crashes of before do not count against a new content that comes before the runtime is known", async () => {
+  using stage = new AnswerStage({ specs: SPECS });
+  // Without the judges, who know only what the simulation itself writes.
+  const { machine } = stage.world;
+  const act = (what: SimAct, pause: number): Promise<void> =>
+    stage.world.perform({ ...what, pause });
+  const publishContent = async (generation: number, a: string): Promise<void> => {
+    const metadata = { name: "conf", namespace: "default" };
+    const conf = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a } };
+    const resources = [conf, writtenPod(MISSES, 1)];
+    machine.broker.publish(
+      TOPIC.desired,
+      documentOf(generation, [], { policy: POLICY, resources }),
+    );
+    await machine.clock.advance(UPDATE_MS);
+  };
+  await act({ type: "Start" }, UPDATE_MS);
+  await publishContent(1, "1");
+  expect(stage.answer).toMatchObject({ generation: 1, code: 200 });
+  for (let crash = 0; crash < 4; crash += 1) {
+    for (const { id } of machine.runtime.running()) machine.runtime.exit(id, 1);
+    await machine.clock.advance(OVER_MS);
+  }
+  await act({ type: "Kill", acts: 0 }, 0);
+  await act({ type: "Daemon", up: false }, 0);
+  await act({ type: "Start" }, UPDATE_MS);
+  await publishContent(2, "2");
+  expect(stage.answer).toMatchObject({ generation: 2, code: 202 });
+  await act({ type: "Daemon", up: true }, OVER_MS);
+  expect(stage.answer).toMatchObject({ generation: 2, observedGeneration: 2, code: 200 });
 });
 
 describe("a machine that boots while an update is judged", () => {

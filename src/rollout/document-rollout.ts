@@ -44,7 +44,13 @@ export interface DocumentRolloutOptions {
   readonly written: Pick<SourceSnapshots, "objectsFor" | "late" | "isShadowed">;
   readonly pods: Pick<
     PodsOnNode,
-    "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "progressOf" | "imagesOf"
+    | "areAllKnown"
+    | "isThere"
+    | "isKnown"
+    | "isRunning"
+    | "isKeptWaiting"
+    | "progressOf"
+    | "imagesOf"
   >;
   readonly holds: Pick<UpdateHolds, "of" | "ofUpdate" | "ofRunning">;
   readonly upstream: () => UpstreamFacts;
@@ -322,6 +328,8 @@ export class DocumentRollout {
     steps: readonly RolloutStep[],
     saved: ReadonlyMap<string, RolloutState>,
   ): ReadonlySet<string> {
+    // It names the images that run.
+    if (!this.#options.pods.areAllKnown) return new Set();
     const lost = steps.filter(({ name, state, status }) => {
       if (status.type !== "Good" || state.good === undefined) return false;
       // What has just become good has no copy yet: the stored one is its predecessor's.

@@ -72,7 +72,7 @@ export class PodsOnNode {
     const health = this.#provenHealth(uid, freshness);
     return {
       health,
-      mayHaveRun: health === undefined && (!pods.cache.isComplete || this.isKnown(uid)),
+      mayHaveRun: health === undefined && (!this.areAllKnown || this.isKnown(uid)),
       isMeantToFinish: isMeantToFinish(pod.spec),
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: freshness.reads ? 1 : 0,
@@ -104,6 +104,11 @@ export class PodsOnNode {
       .all()
       .values()
       .some((pod) => pod.source === source && nameOf(pod) === name && !uids.has(pod.uid));
+  }
+
+  /** Whether all pods of the runtime have been observed; until then, nothing of a pod means nothing. */
+  get areAllKnown(): boolean {
+    return this.#options.pods.cache.isComplete;
   }
 
   /** Whether the runtime has anything of this UID. */

@@ -2,7 +2,11 @@ import { describe, expect, test } from "bun:test";
 
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
-import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
+import {
+  DocumentRollout,
+  type DocumentRolloutOptions,
+  type RolloutStore,
+} from "../../../src/rollout/document-rollout.ts";
 import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import type { UpstreamFacts } from "../../../src/rollout/require-upstream.ts";
@@ -61,6 +65,7 @@ class World {
   hold: Pick<PodProgress, "hold" | "holdReviewAt"> = {};
   upstream: UpstreamFacts = { isConnected: false, reachedAt: undefined };
   isLate = false;
+  areAllKnown = true;
   isThere = true;
   isRunning = true;
   isKeptWaiting = false;
@@ -82,20 +87,28 @@ class World {
         late: () => (this.isLate ? ["ConfigMap default/web"] : []),
         isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
       },
-      pods: {
-        isThere: () => this.isThere,
-        isKnown: () => true,
-        isRunning: () => this.isRunning,
-        isKeptWaiting: () => this.isKeptWaiting,
-        progressOf: ({ uid }) => this.#progress(uid),
-        imagesOf: (uid) => ({ main: `image of ${uid}` }),
-      },
+      pods: this.#pods(),
       holds: { of: () => this.hold, ofUpdate: () => this.hold, ofRunning: () => this.hold.hold },
       upstream: () => this.upstream,
     });
     rollouts.update(this.#document);
     this.rollouts = rollouts;
     return rollouts;
+  }
+
+  #pods(): DocumentRolloutOptions["pods"] {
+    const areAllKnown = (): boolean => this.areAllKnown;
+    return {
+      get areAllKnown() {
+        return areAllKnown();
+      },
+      isThere: () => this.isThere,
+      isKnown: () => true,
+      isRunning: () => this.isRunning,
+      isKeptWaiting: () => this.isKeptWaiting,
+      progressOf: ({ uid }) => this.#progress(uid),
+      imagesOf: (uid) => (this.areAllKnown ? { main: `image of ${uid}` } : {}),
+    };
   }
 
   /** Publishes pods as `name image`, and looks. */
@@ -244,6 +257,23 @@ test("a way back that cannot be read is none", () => {
   world.store.copies.clear();
   world.boot();
   expect(world.look()).toEqual(["web a:2"]);
+});
+
+test("a lost copy of what is good is made anew once the runtime is known, with the images that run", () => {
+  const world = new World();
+  world.publish("web a:1");
+  world.ready("web");
+  expect(world.look()).toEqual(["web a:1"]);
+  const copy = world.store.copies.get("default/web");
+  expect(Object.keys(copy?.images ?? {})).toEqual(["main"]);
+  world.store.copies.clear();
+  world.areAllKnown = false;
+  world.boot();
+  world.look();
+  expect(world.store.copies.size).toBe(0);
+  world.areAllKnown = true;
+  world.look();
+  expect(world.store.copies.get("default/web")).toEqual(copy);
 });
 
 describe("a renamed pod", () => {

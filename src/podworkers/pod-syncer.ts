@@ -194,10 +194,14 @@ export class PodSyncer {
     }
   }
 
-  /** After calls of unknown effect it asks the runtime: of what came to nothing, the node's decision since then counts. */
+  /**
+   * After calls of unknown effect for a pod of which nothing is known, it asks the runtime: if they came to nothing, the
+   * node's decision since then counts.
+   */
   async settle(desired: DesiredPod, syncState: PodSyncState): Promise<void> {
-    if (!syncState.unsure) return;
+    if (!syncState.unsure || this.#options.cache.get(desired.uid) !== undefined) return;
     await this.#observe(desired, syncState);
+    // Until its turn comes, a late call may still take effect.
     syncState.lookFirst = true;
   }
 

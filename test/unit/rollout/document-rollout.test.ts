@@ -2,11 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
-import {
-  DocumentRollout,
-  type DocumentRolloutOptions,
-  type RolloutStore,
-} from "../../../src/rollout/document-rollout.ts";
+import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
 import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import type { UpstreamFacts } from "../../../src/rollout/require-upstream.ts";
@@ -65,13 +61,22 @@ class World {
   hold: Pick<PodProgress, "hold" | "holdReviewAt"> = {};
   upstream: UpstreamFacts = { isConnected: false, reachedAt: undefined };
   isLate = false;
-  areAllKnown = true;
   isThere = true;
   isRunning = true;
   isKeptWaiting = false;
   isMeantToFinish = false;
   shadowed = "";
   policy: RolloutDocument["policy"] = POLICY;
+  readonly pods = {
+    areAllKnown: true,
+    isThere: () => this.isThere,
+    isKnown: () => true,
+    isRunning: () => this.isRunning,
+    isKeptWaiting: () => this.isKeptWaiting,
+    progressOf: ({ uid }: { readonly uid: string }) => this.#progress(uid),
+    imagesOf: (uid: string): Readonly<Record<string, string>> =>
+      this.pods.areAllKnown ? { main: `image of ${uid}` } : {},
+  };
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
   rollouts = this.boot();
 
@@ -87,28 +92,13 @@ class World {
         late: () => (this.isLate ? ["ConfigMap default/web"] : []),
         isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
       },
-      pods: this.#pods(),
+      pods: this.pods,
       holds: { of: () => this.hold, ofUpdate: () => this.hold, ofRunning: () => this.hold.hold },
       upstream: () => this.upstream,
     });
     rollouts.update(this.#document);
     this.rollouts = rollouts;
     return rollouts;
-  }
-
-  #pods(): DocumentRolloutOptions["pods"] {
-    const areAllKnown = (): boolean => this.areAllKnown;
-    return {
-      get areAllKnown() {
-        return areAllKnown();
-      },
-      isThere: () => this.isThere,
-      isKnown: () => true,
-      isRunning: () => this.isRunning,
-      isKeptWaiting: () => this.isKeptWaiting,
-      progressOf: ({ uid }) => this.#progress(uid),
-      imagesOf: (uid) => (this.areAllKnown ? { main: `image of ${uid}` } : {}),
-    };
   }
 
   /** Publishes pods as `name image`, and looks. */
@@ -267,11 +257,11 @@ test("a lost copy of what is good is made anew once the runtime is known, with t
   const copy = world.store.copies.get("default/web");
   expect(Object.keys(copy?.images ?? {})).toEqual(["main"]);
   world.store.copies.clear();
-  world.areAllKnown = false;
+  world.pods.areAllKnown = false;
   world.boot();
   world.look();
   expect(world.store.copies.size).toBe(0);
-  world.areAllKnown = true;
+  world.pods.areAllKnown = true;
   world.look();
   expect(world.store.copies.get("default/web")).toEqual(copy);
 });

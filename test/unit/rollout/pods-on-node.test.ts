@@ -4,7 +4,7 @@ import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { PodUID } from "../../../src/api/v1/pod.ts";
-import { PodsOnNode, type PodsOnNodeOptions } from "../../../src/rollout/pods-on-node.ts";
+import { PodsOnNode } from "../../../src/rollout/pods-on-node.ts";
 import { configDigests } from "../../../src/runtime/decide/config-digest.ts";
 import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
@@ -31,7 +31,12 @@ class Node {
   deletedAt: number | undefined;
   observed: ObservedPod | undefined = this.startedWith(INFO);
   areAway = false;
-  isListed = true;
+  readonly cache = {
+    isComplete: true,
+    get: () => this.observed,
+    all: () =>
+      new Map<PodUID, ObservedPod>(this.observed === undefined ? [] : [[web.uid, this.observed]]),
+  };
   readonly pods = new PodsOnNode({
     clock: { monotonic: () => this.now },
     secrets: { configDigest: digest },
@@ -45,7 +50,7 @@ class Node {
         pending: () => undefined,
       },
       statuses: { status: () => this.status },
-      cache: this.#cache(),
+      cache: this.cache,
     },
     images: {
       fatal: () => undefined,
@@ -61,18 +66,6 @@ class Node {
     const configDigest = configDigests(web.pod, facts)["a"];
     const instance = anInstance("a", configDigest === undefined ? {} : { configDigest });
     return anObservedPod([], [instance], { source: "mqtt:node" });
-  }
-
-  #cache(): PodsOnNodeOptions["pods"]["cache"] {
-    const isComplete = (): boolean => this.isListed;
-    return {
-      get isComplete() {
-        return isComplete();
-      },
-      get: () => this.observed,
-      all: () =>
-        new Map<PodUID, ObservedPod>(this.observed === undefined ? [] : [[web.uid, this.observed]]),
-    };
   }
 
   readySince(): number | undefined {
@@ -130,7 +123,7 @@ test("a pod without a worker may have run while the runtime has it, or has not b
   expect(mayHaveRun()).toBe(true);
   node.observed = undefined;
   expect(mayHaveRun()).toBe(false);
-  node.isListed = false;
+  node.cache.isComplete = false;
   expect(mayHaveRun()).toBe(true);
 });
 

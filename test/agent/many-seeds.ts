@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { simulate } from "./sim-run.ts";
 
 /** Seeds of one process: what a seed leaves behind goes with it. */
-const SHARE = 250;
+const SHARE = 1000;
 /** Far above what a seed takes, also beside other work. */
 const SEED_MS = 120_000;
 

@@ -240,7 +240,8 @@ export class SimJudge {
       if (asked?.source === "file" && why === "Replaced" && this.ledger.hasEndedForDocument(uid))
         continue;
       if (asked !== undefined) this.accuse(`removal of ${key} begun although it is wanted`);
-      else if (this.#options.wanted().has(uid) && !hasSpoken)
+      // A file's pod comes before a document's; its file may be deleted at the moment when the agent obeys it.
+      else if (this.#options.wanted().has(uid) && !hasSpoken && !this.ledger.isOutranked(uid))
         this.accuse(`removal of ${key} begun before its source has synced`);
     }
   }

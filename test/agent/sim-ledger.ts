@@ -193,6 +193,13 @@ export class Ledger {
     return known?.desired.source === "mqtt:node" && isOver && (isEnding || !runs);
   }
 
+  /** The agent has a file with another pod by its name. */
+  isOutranked(uid: string): boolean {
+    const name = this.spec(uid)?.name;
+    const pods = this.agent?.desired.pods ?? [];
+    return pods.some(({ source, pod }) => source === "file" && pod.metadata.name === name);
+  }
+
   /** The sources that may end it: the one written on it when it was made, and the one that asked for it last. */
   ownSources(uid: string): readonly SourceName[] {
     const written = this.sandboxesOf(uid).map(

@@ -40,12 +40,6 @@ export const PRESSURE_MUTATIONS: readonly Mutation[] = [
     replacement: "imagefs === undefined ? undefined : this.#fileSystem(config.stateDir);",
   },
   {
-    name: "a pod that waits for its volumes starts although it is refused by now",
-    file: "src/podworkers/pod-syncer.ts",
-    search: "syncState.lookFirst = error !== undefined;",
-    replacement: "if (error !== undefined) syncState.unsure = true;",
-  },
-  {
     name: "a pod that was refused during its first call begins with the next",
     file: "src/podworkers/pod-replacement.ts",
     search: "if (this.#isRefused(own)) {",

@@ -2,6 +2,7 @@
 // refused has changed nothing.
 
 import type { CommandResponse } from "../../src/protocol/command.ts";
+import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Monotonic } from "../../src/lib/clock.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { podNameOf, uidOf, type Ledger } from "./sim-ledger.ts";
@@ -65,6 +66,8 @@ export class OrderJudge {
   }
 
   onStop(container: FakeContainer): void {
+    // It is stopped because the runtime has lost sight of it; the order may still have its turn.
+    if (container.state === ContainerState.CONTAINER_UNKNOWN) return;
     this.#orderFor(container)?.ended.set(nameOf(container), container.id);
   }
 

@@ -13,6 +13,8 @@ export class RoomJudge {
   readonly #unknown = new Set<string>();
   /** UID → the process that refused the pod while it ran. No process stops it, and the next one does not know of it. */
   readonly #refused = new Map<string, number>();
+  /** UID → sandboxes whose pods had no spec when a sandbox of it was asked for. */
+  readonly #besideUnknown = new Map<string, Set<string>>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -54,6 +56,15 @@ export class RoomJudge {
 
   onSettle(uid: string): void {
     this.#refused.delete(uid);
+    this.#besideUnknown.delete(uid);
+  }
+
+  onAskSandbox(uid: string): void {
+    const known = this.#known();
+    const unknown = this.#besideUnknown.get(uid) ?? new Set();
+    for (const sandbox of this.#ledger.runtime.sandboxes.values())
+      if (!known.has(uidOf(sandbox) ?? "")) unknown.add(sandbox.id);
+    this.#besideUnknown.set(uid, unknown);
   }
 
   onLostDatabase(): void {
@@ -68,18 +79,30 @@ export class RoomJudge {
     const spec = ledger.spec(uidOf(container));
     if (spec === undefined || ledger.startedBy.get(container.id) !== ledger.process) return;
     if (this.#unknown.has(spec.uid) || this.#wentOn(spec.uid)) return;
-    // What an earlier process left without its spec holds a place that this one cannot know.
-    const preempted = ledger.agent?.store.removals.all().filter(({ why }) => why === "Preempted");
-    const pods = ledger.agent?.pods().map(({ desired }) => desired.uid) ?? [];
-    const known = new Set([...pods, ...(preempted ?? []).map(({ uid }) => uid)]);
+    const known = this.#known();
     const beside = ledger.runtime
       .running()
       .filter((one) => ledger.isAlive(one) && !ledger.isForeign(one))
       .filter((one) => known.has(uidOf(one) ?? "") && !this.#wentOn(uidOf(one) ?? ""))
+      .filter((one) => !this.#beganUnknown(one, container) && !this.#beganUnknown(container, one))
       .flatMap((one) => ledger.spec(uidOf(one)) ?? [])
       .find((other) => !fitTogether(spec, other));
     if (beside !== undefined)
       ledger.accuse(`${ledger.nameOf(container)} starts beside ${beside.key}, and both do not fit`);
+  }
+
+  /** What an earlier process left without its spec holds a place that the present one cannot know. */
+  #known(): ReadonlySet<string> {
+    const { agent } = this.#ledger;
+    const preempted = agent?.store.removals.all().filter(({ why }) => why === "Preempted") ?? [];
+    const pods = agent?.pods().map(({ desired }) => desired.uid) ?? [];
+    return new Set([...pods, ...preempted.map(({ uid }) => uid)]);
+  }
+
+  /** It began when nothing was known of the other but that it was there: what has begun goes on. */
+  #beganUnknown(container: FakeContainer, other: FakeContainer): boolean {
+    const unknown = this.#besideUnknown.get(uidOf(container) ?? "");
+    return this.#ledger.sandboxesOf(uidOf(other) ?? "").some(({ id }) => unknown?.has(id) === true);
   }
 
   /** An earlier process refused it and let it run, while what it gave the room to began. */

@@ -175,6 +175,8 @@ export class TurnJudge {
     const { accuse, key } = this.#bound(spec);
     const newest = this.#ledger.newest(spec.uid, own.name);
     if (newest === undefined || this.#told.has(newest.id)) return;
+    // A process may die between this row and the stop; what the container exits with then says nothing either.
+    if (this.#ledger.agent?.store.killed.get(spec.uid).get(own.name)?.id === newest.id) return;
     if (own.role !== "app" && newest.sandboxId !== sandboxId) return;
     const code = this.#ledger.exitCode(newest);
     if (code !== undefined && !runsAgain(spec, own, code))

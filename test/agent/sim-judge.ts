@@ -329,6 +329,7 @@ export class SimJudge {
     const uid = config.metadata?.uid;
     if (uid === undefined) return;
     this.#starts.onAskSandbox(uid);
+    this.#room.onAskSandbox(uid);
     this.pressure.onAskSandbox(uid);
     this.shutdown.onAskSandbox(uid);
     this.#turns.onAskSandbox(uid);

@@ -7,12 +7,6 @@ const SHUTDOWN = "src/node/shutdown/node-shutdown.ts";
 
 export const SHUTDOWN_MUTATIONS: readonly Mutation[] = [
   {
-    name: "a pod that waits until the shutdown's removals are done counts as refused",
-    file: "src/podworkers/pod-replacement.ts",
-    search: "this.#ready = desired.ready;",
-    replacement: "this.#ready = desired.ready; this.#held = desired.held;",
-  },
-  {
     name: "pods start while the node shuts down",
     file: STATE,
     search: "return this.isActive ? (this.stopped(uid) ?? NOT_ADMITTED) : undefined;",

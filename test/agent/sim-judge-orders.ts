@@ -23,7 +23,7 @@ interface Order extends ValidOrder {
   readonly at: Monotonic;
   /** `uid/name` → the instance that was ended for it. */
   readonly ended: Map<string, string>;
-  answered: boolean;
+  answeredAt: Monotonic | undefined;
   refused: boolean;
 }
 
@@ -45,7 +45,7 @@ export class OrderJudge {
       process,
       at: now,
       ended: new Map(),
-      answered: false,
+      answeredAt: undefined,
       refused: false,
     });
   }
@@ -58,17 +58,18 @@ export class OrderJudge {
   /** It is sent again: what was refused before may be obeyed now. */
   again(id: string): void {
     const order = this.#orders.find((one) => one.id === id);
-    if (order?.refused === true) order.answered = false;
+    if (order?.refused === true) order.answeredAt = undefined;
   }
 
-  mayRestart(container: FakeContainer): boolean {
-    return this.#orderFor(container) !== undefined;
+  /** `begunAt`: when its stop began, that is, its preStop hook. */
+  mayRestart(container: FakeContainer, begunAt: Monotonic): boolean {
+    return this.#orderFor(container, begunAt) !== undefined;
   }
 
-  onStop(container: FakeContainer): void {
+  onStop(container: FakeContainer, begunAt: Monotonic): void {
     // It is stopped because the runtime has lost sight of it; the order may still have its turn.
     if (container.state === ContainerState.CONTAINER_UNKNOWN) return;
-    this.#orderFor(container)?.ended.set(nameOf(container), container.id);
+    this.#orderFor(container, begunAt)?.ended.set(nameOf(container), container.id);
   }
 
   onAnswer({ id, phase, data }: CommandResponse): void {
@@ -78,8 +79,8 @@ export class OrderJudge {
     if (phase === "accepted" || phase === "running" || phase === "duplicate") return;
     const order = this.#orders.find((one) => one.id === id);
     // Answers may be told twice.
-    if (order === undefined || order.answered) return;
-    order.answered = true;
+    if (order === undefined || order.answeredAt !== undefined) return;
+    order.answeredAt = this.#ledger.now;
     order.refused = phase !== "done";
     if (phase === "done") this.#mustBeDone(order, data as Done);
   }
@@ -101,10 +102,11 @@ export class OrderJudge {
     return this.#ledger.ownSources(uidOf(container) ?? "").every((source) => source === "file");
   }
 
-  #orderFor(container: FakeContainer): Order | undefined {
+  #orderFor(container: FakeContainer, begunAt: Monotonic): Order | undefined {
     const name = container.config.metadata?.name;
     return this.#orders.find((order) => {
-      if (order.answered || order.process !== this.#ledger.process) return false;
+      if (order.process !== this.#ledger.process) return false;
+      if (order.answeredAt !== undefined && begunAt >= order.answeredAt) return false;
       if (podNameOf(container) !== `default/${order.pod}`) return false;
       if (order.container !== undefined && order.container !== name) return false;
       if (!order.signed && this.#isOfFile(container)) return false;

@@ -132,10 +132,10 @@ export class StopJudge {
   #noteCause(container: FakeContainer, { orderly }: Reason): void {
     const { config, orders, onCause, onConfigStop, onOrder } = this.#options;
     const isOld = config.mayRestart(container);
-    const isOrdered = orders.mayRestart(container);
+    const isOrdered = this.#isOrdered(container);
     if (!orderly || isOld || isOrdered) onCause(container);
     if (isOrdered) {
-      orders.onStop(container);
+      orders.onStop(container, this.#stopBegan(container));
       onOrder(container);
     }
     if (!isOld) return;
@@ -159,8 +159,7 @@ export class StopJudge {
       return { orderly: true, since, most, least: shortest };
     }
     const isGood = this.#ledger.isGood(container);
-    const { config, orders } = this.#options;
-    const isOld = config.mayRestart(container) || orders.mayRestart(container);
+    const isOld = this.#options.config.mayRestart(container) || this.#isOrdered(container);
     if (isGood && sentences.length === 0 && !isOld) return undefined;
     const since = Math.min(this.#ledger.processSince, ...sentences.map(({ at }) => at));
     // One that is in the way, or has read what is no more, may be ended for that alone.
@@ -262,18 +261,29 @@ export class StopJudge {
 
   /** It was about to read something new, or was ordered to restart, when the end of its pod came or could not be known yet. */
   #restartsAlone({ container, spec, own, reason: { since } }: Case): boolean {
-    const { config, orders, unseenMs, isUntold } = this.#options;
+    const { config, unseenMs, isUntold } = this.#options;
     const ledger = this.#ledger;
     const { uid } = spec;
     const removedAt = this.#removedAt.get(uid) ?? 0;
     if (removedAt === ledger.now) return config.mayRestart(container);
     // A stop under way goes on: its hook was at work when the removal came.
     if (ledger.isLeaving(uid) && this.#hookBegan(container, own, spec.grace) <= removedAt)
-      return config.mayRestart(container) || orders.mayRestart(container);
+      return config.mayRestart(container) || this.#isOrdered(container);
     if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
     const listedMs = ledger.containersOf(uid).some(({ id }) => isUntold(id)) ? LISTS_MS : 0;
     const isUnseen = ledger.now - since <= Math.max(unseenMs, listedMs);
-    return isUnseen && (config.mayRestart(container) || orders.mayRestart(container));
+    return isUnseen && (config.mayRestart(container) || this.#isOrdered(container));
+  }
+
+  /** Somebody has ordered it to restart; the answer to that may have come while its hook was at work. */
+  #isOrdered(container: FakeContainer): boolean {
+    return this.#options.orders.mayRestart(container, this.#stopBegan(container));
+  }
+
+  #stopBegan(container: FakeContainer): Monotonic {
+    const own = this.#ledger.own(container);
+    const grace = this.#ledger.spec(uidOf(container))?.grace ?? 0;
+    return own === undefined ? this.#ledger.now : this.#hookBegan(container, own, grace);
   }
 
   /** When its preStop hook began, which has come to its end just now, or has used up its time. */

@@ -20,10 +20,6 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 367_819, mutation: "an object of a document is certain before the files have synced" },
   { seed: 343_015, mutation: "a pod that lingers is another one in every review" },
   { seed: 359_702, mutation: "what a file has taken over is still a document's pod" },
-  {
-    seed: 644,
-    mutation: "a pod that waits until the shutdown's removals are done counts as refused",
-  },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
   {
     seed: 377_138,

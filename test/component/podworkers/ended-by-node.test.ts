@@ -49,6 +49,18 @@ test("the next process gives it that much time too", async () => {
   expect(world.running()).toEqual([]);
 });
 
+test("the pod that will replace it is refused by a merge only", async () => {
+  using world = await running();
+  const next = pod("web", "2");
+  // It tries again and again, and each time asks whether it may begin.
+  world.images.clear();
+  await world.desire([next]);
+  world.runner.workers.shutDown([SHUTDOWN]);
+  await world.clock.advance(4_000);
+  expect(world.pods.workers.get(next.uid)).toBeDefined();
+  expect(world.pods.workers.get(next.uid)?.removal).toBeUndefined();
+});
+
 test("a full disk does not keep it", async () => {
   using world = await running();
   world.diskFull = true;

@@ -12,7 +12,7 @@ import { simulate } from "./sim-run.ts";
 /** Seeds of one process: what a seed leaves behind goes with it. */
 const SHARE = 1000;
 /** Far above what a seed takes, also beside other work. */
-const SEED_MS = 120_000;
+const SEED_MS = 600_000;
 
 /** Memory that is given back and taken again with each seed costs a quarter of the processor's time. */
 const KEEPS_MEMORY = { MIMALLOC_PURGE_DELAY: "-1" };

@@ -159,7 +159,7 @@ export class StopJudge {
       return { orderly: true, since, most, least: shortest };
     }
     const isGood = this.#ledger.isGood(container);
-    const isOld = this.#options.config.mayRestart(container) || this.#isOrdered(container);
+    const isOld = this.#mayRestart(container);
     if (isGood && sentences.length === 0 && !isOld) return undefined;
     const since = Math.min(this.#ledger.processSince, ...sentences.map(({ at }) => at));
     // One that is in the way, or has read what is no more, may be ended for that alone.
@@ -260,38 +260,38 @@ export class StopJudge {
   }
 
   /** It was about to read something new, or was ordered to restart, when the end of its pod came or could not be known yet. */
-  #restartsAlone({ container, spec, own, reason: { since } }: Case): boolean {
+  #restartsAlone({ container, spec, reason: { since } }: Case): boolean {
     const { config, unseenMs, isUntold } = this.#options;
     const ledger = this.#ledger;
     const { uid } = spec;
     const removedAt = this.#removedAt.get(uid) ?? 0;
     if (removedAt === ledger.now) return config.mayRestart(container);
     // A stop under way goes on: its hook was at work when the removal came.
-    if (ledger.isLeaving(uid) && this.#hookBegan(container, own, spec.grace) <= removedAt)
-      return config.mayRestart(container) || this.#isOrdered(container);
+    if (ledger.isLeaving(uid) && this.#stopBegan(container) <= removedAt)
+      return this.#mayRestart(container);
     if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) return false;
     const listedMs = ledger.containersOf(uid).some(({ id }) => isUntold(id)) ? LISTS_MS : 0;
     const isUnseen = ledger.now - since <= Math.max(unseenMs, listedMs);
-    return isUnseen && (config.mayRestart(container) || this.#isOrdered(container));
+    return isUnseen && this.#mayRestart(container);
   }
 
-  /** Somebody has ordered it to restart; the answer to that may have come while its hook was at work. */
+  /** What it has read has changed, or somebody has ordered it to restart. */
+  #mayRestart(container: FakeContainer): boolean {
+    return this.#options.config.mayRestart(container) || this.#isOrdered(container);
+  }
+
+  /** The answer to the order may have come while its hook was at work. */
   #isOrdered(container: FakeContainer): boolean {
     return this.#options.orders.mayRestart(container, this.#stopBegan(container));
   }
 
+  /** When its preStop hook began, which has come to its end just now, or has used up its time; without one, now. */
   #stopBegan(container: FakeContainer): Monotonic {
-    const own = this.#ledger.own(container);
-    const grace = this.#ledger.spec(uidOf(container))?.grace ?? 0;
-    return own === undefined ? this.#ledger.now : this.#hookBegan(container, own, grace);
-  }
-
-  /** When its preStop hook began, which has come to its end just now, or has used up its time. */
-  #hookBegan({ id }: FakeContainer, { hooks }: SimContainer, grace: number): Monotonic {
-    const { how } = hooks.preStop ?? {};
     const { now } = this.#ledger;
+    const how = this.#ledger.own(container)?.hooks.preStop?.how;
     if (how === undefined) return now;
-    if (typeof how === "string") return this.#probes.preStopAt(id) ?? now;
+    if (typeof how === "string") return this.#probes.preStopAt(container.id) ?? now;
+    const grace = this.#ledger.spec(uidOf(container))?.grace ?? 0;
     return now - Math.min(how.sleep, grace) * 1_000;
   }
 

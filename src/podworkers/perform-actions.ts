@@ -30,8 +30,8 @@ export interface ActionPerformerOptions {
 interface PerformInput extends PodLook, Pick<ActionInput, "startTime"> {
   /** A hook begins: it may take long, and the status is published before it ends. */
   readonly onHook: () => void;
-  /** Whether the pod has come to its end, as far as is known by now. */
-  readonly isOver: () => boolean;
+  /** Whether the pod has come to its end, as the runtime has it now. */
+  readonly isOver: () => Promise<boolean>;
   /** Stops between two actions, ends waiting, pulling and hooks. */
   readonly signal: AbortSignal;
 }
@@ -72,7 +72,7 @@ export class ActionPerformer {
     for (const [index, action] of work.entries()) {
       if (signal.aborted) break;
       // What it was stopped to read, nothing reads any more; its room may be another pod's already.
-      if (isConfigRestart(work[index - 1]) && input.isOver()) break;
+      if (isConfigRestart(work[index - 1]) && (await input.isOver())) break;
       const restarts = new Map(syncState.restarts);
       if (action.type === "StartContainer") syncState.starting.add(action.container);
       try {

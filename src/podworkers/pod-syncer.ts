@@ -86,8 +86,9 @@ export class PodSyncer {
     }
     const onHook = (): void => void this.#publishFresh(desired, syncState);
     const life = withoutUndefined({ startTime: this.#options.publisher.startTime(desired.uid) });
-    const isOver = (): boolean =>
-      this.#isOver({ ...look, observed: this.#options.cache.get(desired.uid) });
+    // Not from the cache: it lacks what this sync has started, and the end of that.
+    const isOver = async (): Promise<boolean> =>
+      this.#isOver({ ...look, observed: await this.#options.lifecycle.look(desired.uid) });
     const input = { ...look, ...life, signal, onHook, isOver };
     const error = await this.#options.performer.perform(work, input);
     this.#publish(await this.#observe(desired, syncState));

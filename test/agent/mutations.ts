@@ -50,6 +50,12 @@ const POD_MUTATIONS: readonly Mutation[] = [
     replacement: "if (isCached && actions.length < 0) {",
   },
   {
+    name: "a sidecar starts again by an old look",
+    file: "src/podworkers/pod-syncer.ts",
+    search: "observed: await this.#options.lifecycle.look(desired.uid) });",
+    replacement: "observed: await Promise.resolve(this.#options.cache.get(desired.uid)) });",
+  },
+  {
     name: "a replacement starts before the old pod has ended",
     file: "src/podworkers/pod-replacement.ts",
     search: "await Promise.race([Promise.all(ending.map(({ gone }) => gone)), aborted(signal)]);",

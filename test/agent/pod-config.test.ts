@@ -9,6 +9,7 @@ import type { Pod } from "../../src/api/v1/pod.ts";
 import { configDigests } from "../../src/runtime/decide/config-digest.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
+import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { localObjects, type WrittenObjects } from "../fakes/local-objects.ts";
 import { IMAGE, PodWorld, pod } from "./pod-world.ts";
 import type { Container } from "../../src/api/v1/container.ts";
@@ -180,22 +181,39 @@ describe("a ConfigMap that changes", () => {
     expect(it.world.running()).toEqual(["web/a/5"]);
   });
 
-  test("starts no sidecar again whose pod has come to its end meanwhile", async () => {
+  describe("starts no sidecar again", () => {
     const initContainers = [reads("s", { restartPolicy: "Always" })];
-    const spec = { restartPolicy: "Never", initContainers, containers: [aContainer("a")] } as const;
-    using it = await running(pod("web", "1", spec));
-    const [app, sidecar] = ["a", "s"].map((name) =>
-      it.world.runtime.running().find(({ config }) => config.metadata?.name === name),
-    );
-    if (app === undefined || sidecar === undefined) throw new Error("not all of it runs");
-    sidecar.program = { stopsAfterMs: 500 };
-    await it.write(web("2"));
-    it.world.runtime.exit(app.id, 0);
-    await it.world.clock.advance(5_000);
-    expect(it.world.running()).toEqual([]);
-    expect(it.world.pods.statuses.get("web-1")?.status.phase).toBe("Succeeded");
-    const made = it.world.runtime.calls.filter(({ call }) => call === "createContainer");
-    expect(made).toHaveLength(2);
+    const spec = { initContainers, containers: [aContainer("a")] } as const;
+    const newest = ({ world }: ConfigWorld, name: string): FakeContainer => {
+      const found = world.runtime.running().find(({ config }) => config.metadata?.name === name);
+      if (found === undefined) throw new Error(`no ${name} runs`);
+      return found;
+    };
+    const succeeds = async ({ world }: ConfigWorld, starts: number): Promise<void> => {
+      await world.clock.advance(5_000);
+      expect(world.running()).toEqual([]);
+      expect(world.pods.statuses.get("web-1")?.status.phase).toBe("Succeeded");
+      const made = world.runtime.calls.filter(({ call }) => call === "createContainer");
+      expect(made).toHaveLength(starts);
+    };
+
+    test("whose pod has come to its end meanwhile", async () => {
+      using it = await running(pod("web", "1", { ...spec, restartPolicy: "Never" }));
+      newest(it, "s").program = { stopsAfterMs: 500 };
+      const app = newest(it, "a");
+      await it.write(web("2"));
+      it.world.runtime.exit(app.id, 0);
+      await succeeds(it, 2);
+    });
+
+    test("whose pod has come to its end with a container that was started together with the stop", async () => {
+      using it = await running(pod("web", "1", { ...spec, restartPolicy: "OnFailure" }));
+      newest(it, "s").program = { stopsAfterMs: 300 };
+      it.world.runtime.exit(newest(it, "a").id, 1);
+      await it.write(web("2"));
+      it.world.runtime.exit(newest(it, "a").id, 0);
+      await succeeds(it, 3);
+    });
   });
 
   test("restarts nothing if another one changed", async () => {

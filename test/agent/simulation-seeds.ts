@@ -16,6 +16,7 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     mutation: "a document waits for the end of a pod that goes on under a held name",
   },
   { seed: 353_841, mutation: "a container is killed by an old look" },
+  { seed: 395_372, mutation: "a sidecar starts again by an old look" },
   { seed: 369_534, mutation: "the next process counts time in which a trial stands still" },
   { seed: 367_819, mutation: "an object of a document is certain before the files have synced" },
   { seed: 343_015, mutation: "a pod that lingers is another one in every review" },

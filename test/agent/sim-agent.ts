@@ -220,12 +220,20 @@ export class SimAgent {
     return this.#agent.desired;
   }
 
-  /** Images of all pods that have a worker, are desired, or would be. */
+  /** Images of all pods that have a worker, are desired, or would be, also as updates that wait while older revisions run. */
   imagesWanted(): ReadonlySet<string> {
     const { pods, notAdmitted } = this.desired;
     const all = [...this.pods(), ...notAdmitted].map(({ desired }) => desired);
     const specs = [...pods, ...all].map(({ pod }) => pod.spec);
-    return new Set(specs.flatMap((spec) => allContainers(spec).map(({ image }) => image)));
+    const images = specs.flatMap((spec) => allContainers(spec).map(({ image }) => image));
+    const updates = this.documentText().matchAll(/"image":"([^"]*)"/g);
+    return new Set([...images, ...[...updates].flatMap(([, image]) => image ?? [])]);
+  }
+
+  /** The accepted document; "" = there is none. */
+  documentText(): string {
+    const payload = this.#store.documents.get("mqtt:node")?.payload ?? "";
+    return typeof payload === "string" ? payload : new TextDecoder().decode(payload);
   }
 
   /** Everything that has a worker. */

@@ -71,13 +71,12 @@ export class ImageJudge {
     const wanted = agent.desired.pods.some(
       ({ uid }) => this.#ledger.spec(uid)?.containers.some(({ image }) => image === name) === true,
     );
-    const accepted = agent.store.documents.get(source)?.payload;
     const rollouts = agent.store.rollouts;
     const good = [...rollouts.of(source).keys()].some((pod) => {
       const found = rollouts.copy({ source, name: pod });
       return found.type === "Found" && found.copy.pod.includes(`"${name}"`);
     });
-    return wanted || good || (accepted !== undefined && textOf(accepted).includes(`"${name}"`));
+    return wanted || good || agent.documentText().includes(`"${name}"`);
   }
 
   #haveSynced(): boolean {
@@ -86,10 +85,6 @@ export class ImageJudge {
     const hasDocument = agent?.store.documents.get("mqtt:node") !== undefined;
     return ready?.has("file") === true && (!hasDocument || ready.has("mqtt:node"));
   }
-}
-
-function textOf(payload: Uint8Array | string): string {
-  return typeof payload === "string" ? payload : new TextDecoder().decode(payload);
 }
 
 /** After every trouble the disk is not full while anything is left that may go. Then there is room again. */

@@ -47,6 +47,7 @@ export interface DocumentRolloutOptions {
     | "areAllKnown"
     | "isThere"
     | "isKnown"
+    | "isLeaving"
     | "isRunning"
     | "isKeptWaiting"
     | "progressOf"

@@ -19,7 +19,7 @@ export interface PodsOnNodeOptions {
   /** Keyed digests: containers carry them where anyone can read them. */
   readonly secrets: { configDigest(text: string): string };
   readonly pods: {
-    readonly workers: Pick<WorkerRegistry, "all" | "isPulling" | "pending">;
+    readonly workers: Pick<WorkerRegistry, "all" | "isPulling" | "leaving" | "pending">;
     readonly statuses: Pick<StatusManager, "status">;
     readonly cache: Pick<PodCache, "get" | "all" | "isComplete">;
   };
@@ -114,6 +114,11 @@ export class PodsOnNode {
   /** Whether the runtime has anything of this UID. */
   isKnown(uid: PodUID): boolean {
     return this.#options.pods.cache.get(uid) !== undefined;
+  }
+
+  /** Whether the pod is being removed. */
+  isLeaving(uid: PodUID): boolean {
+    return this.#options.pods.workers.leaving().some((removal) => removal.uid === uid);
   }
 
   /** Whether a container of this UID runs. */

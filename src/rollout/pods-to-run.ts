@@ -31,7 +31,10 @@ export interface RolloutDocument {
 export interface NodeFacts {
   readonly source: SourceName;
   readonly states: ReadonlyMap<string, RolloutState>;
-  readonly pods: Pick<PodsOnNode, "isThere" | "isKnown" | "isRunning" | "isKeptWaiting">;
+  readonly pods: Pick<
+    PodsOnNode,
+    "isThere" | "isKnown" | "isLeaving" | "isRunning" | "isKeptWaiting"
+  >;
   readonly holds: Pick<UpdateHolds, "ofRunning">;
   readonly good: Pick<GoodPods, "of">;
 }
@@ -99,8 +102,8 @@ export function unlistedPods(
   return [...states].flatMap(([name, state]): readonly UnlistedPod[] => {
     const isGone = named.has(name) || !pods.isThere(source, name);
     const good = isGone ? undefined : goodPods.of(name, state)?.desired;
-    // A revision that does not run is not started only to linger.
-    if (good === undefined || !pods.isKnown(good.uid)) return [];
+    // A revision that does not run is not started only to linger, nor one that stops, such as for a file's pod of its name.
+    if (good === undefined || !pods.isKnown(good.uid) || pods.isLeaving(good.uid)) return [];
     const why = holds.ofRunning(good, document.policy);
     if (why === undefined) return [{ good, isHeld: false }];
     const status = { type: "Held", why } as const;

@@ -85,6 +85,12 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement: "return { ...good, lingers: true };",
   },
   {
+    name: "a pod that lingered begins again at its end",
+    file: "src/rollout/pods-to-run.ts",
+    search: "|| pods.isLeaving(good.uid)",
+    replacement: "",
+  },
+  {
     name: "the next process counts time in which a trial stands still",
     file: "src/rollout/checkpoint.ts",
     search: "if (saved.counts && !trial.counts) return true;",

@@ -20,6 +20,7 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 369_534, mutation: "the next process counts time in which a trial stands still" },
   { seed: 367_819, mutation: "an object of a document is certain before the files have synced" },
   { seed: 343_015, mutation: "a pod that lingers is another one in every review" },
+  { seed: 403_655, mutation: "a pod that lingered begins again at its end" },
   { seed: 359_702, mutation: "what a file has taken over is still a document's pod" },
   { seed: 359_841, mutation: "a superseded message that a full disk keeps is sent again" },
   {

@@ -62,6 +62,7 @@ class World {
   upstream: UpstreamFacts = { isConnected: false, reachedAt: undefined };
   isLate = false;
   isThere = true;
+  isLeaving = false;
   isRunning = true;
   isKeptWaiting = false;
   isMeantToFinish = false;
@@ -71,6 +72,7 @@ class World {
     areAllKnown: true,
     isThere: () => this.isThere,
     isKnown: () => true,
+    isLeaving: () => this.isLeaving,
     isRunning: () => this.isRunning,
     isKeptWaiting: () => this.isKeptWaiting,
     progressOf: ({ uid }: { readonly uid: string }) => this.#progress(uid),
@@ -279,6 +281,13 @@ describe("a renamed pod", () => {
     world.isThere = false;
     world.rollouts.forgetGone();
     expect([...world.store.states.keys()]).toEqual(["default/shop"]);
+  });
+
+  test("that stops, such as for a file's pod of its old name, does not begin again", () => {
+    const world = running();
+    expect(world.publish("shop a:1")).toEqual(["shop a:1", "web a:1"]);
+    world.isLeaving = true;
+    expect(world.look()).toEqual(["shop a:1"]);
   });
 
   test("that fails leaves the old one running", () => {

@@ -47,6 +47,7 @@ class Node {
             this.deletedAt === undefined ? { desired } : { desired, deletedAt: this.deletedAt },
           ),
         isPulling: () => false,
+        leaving: () => [],
         pending: () => undefined,
       },
       statuses: { status: () => this.status },

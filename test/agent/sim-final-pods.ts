@@ -27,7 +27,8 @@ export function wrongPods(world: SimWorld): string | undefined {
   for (const { id, config } of [...sandboxes.values(), ...containers.values()]) {
     if (world.judge.foreign.has(id) || wanted.has(uidOf(config))) continue;
     const { name, key } = world.setup.specs.get(uidOf(config)) ?? {};
-    if (name === undefined || !open.has(name)) return `${id} of ${key} is left over`;
+    const mayBeThere = name !== undefined && (open.has(name) || world.rollouts.mayLinger(name));
+    if (!mayBeThere) return `${id} of ${key} is left over`;
   }
   return first(world.desired().map((spec) => wrongPod(world, spec)));
 }

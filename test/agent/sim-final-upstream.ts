@@ -18,7 +18,7 @@ export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefi
   return (
     wrongState(world, agent) ??
     wrongDocument(world, agent) ??
-    world.rollouts.wrong(world.policy, NAMES) ??
+    world.rollouts.wrong(world.policy) ??
     wrongReport(world, agent) ??
     wrongTopics(world, agent)
   );

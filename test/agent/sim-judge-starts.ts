@@ -26,6 +26,8 @@ interface Record {
 const RESET_MS = 600_000;
 const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
+/** Until an end is seen while the runtime answers. */
+const SEEN_MS = 30_000;
 
 export class StartJudge {
   readonly #ledger: Ledger;
@@ -185,8 +187,10 @@ export class StartJudge {
     record.end = undefined;
     if (end === undefined || end.sandboxId !== container.sandboxId) return;
     const after = now - end.at;
-    // While the runtime is away an end is seen late, and its time looks longer than it was.
-    const seenAt = after < delayOf(record) ? now : now - delayOf(record);
+    // While the runtime is away an end is seen late, and its time looks longer than it was; what starts later than its delay
+    // may have had none, because it looked long enough to begin anew.
+    const isLate = after > delayOf(record) + SEEN_MS;
+    const seenAt = after < delayOf(record) || isLate ? now : now - delayOf(record);
     if (Math.max(end.at, seenAt) - record.restartedAt > RESET_MS) record.chain = 0;
     const delay = delayOf(record);
     const name = this.#ledger.nameOf(container);

@@ -88,6 +88,19 @@ export class SimRollouts {
     return this.state(name)?.good !== undefined && this.#options.wanted(name) === undefined;
   }
 
+  /** It lingers, and what the document lists has not come yet: what it has left may be there, also where it has no room. */
+  mayLinger(name: SimName): boolean {
+    return this.lingers(name) && !this.#haveAllCome();
+  }
+
+  #haveAllCome(): boolean {
+    const listed = NAMES.filter((name) => this.#options.wanted(name) !== undefined);
+    return listed.every((name) => {
+      const { trial, good, bad = [] } = this.state(name) ?? {};
+      return good !== undefined && trial === undefined && bad.length === 0;
+    });
+  }
+
   /** What failed was taken back to a pod that has ended well, and does not run twice. */
   #wasGoodOnce(name: SimName): boolean {
     const { good, bad = [] } = this.state(name) ?? {};
@@ -113,20 +126,17 @@ export class SimRollouts {
   }
 
   /** What has failed and could be taken back was; nothing lingers when all the others have come. */
-  wrong({ onFailure }: SimPolicy, names: readonly SimName[]): string | undefined {
-    for (const name of names) {
+  wrong({ onFailure }: SimPolicy): string | undefined {
+    for (const name of NAMES) {
       const { trial, good } = this.state(name) ?? {};
       if (onFailure !== "rollback" || good === undefined) continue;
       if (trial?.failed !== undefined && this.#isReadable(name))
         return `${name} has failed and was not taken back`;
     }
-    const listed = names.filter((name) => this.#options.wanted(name) !== undefined);
-    const isSettled = listed.every((name) => {
-      const { trial, good, bad = [] } = this.state(name) ?? {};
-      return good !== undefined && trial === undefined && bad.length === 0;
-    });
-    if (!isSettled) return undefined;
-    const left = names.find((name) => !listed.includes(name) && this.effective(name) !== undefined);
+    if (!this.#haveAllCome()) return undefined;
+    const left = NAMES.find(
+      (name) => this.#options.wanted(name) === undefined && this.effective(name) !== undefined,
+    );
     return left === undefined ? undefined : `${left} lingers although all the others have come`;
   }
 

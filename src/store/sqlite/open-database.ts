@@ -35,6 +35,11 @@ export interface OpenedDatabase {
 
 /** There is one writer; a lock that another process holds longer is an error instead of blocking the event loop. */
 const BUSY_MS = 200;
+/**
+ * While it is opened nothing else waits, and after a kill a check that the agent before had begun may hold a lock: it restores
+ * the index of the log, at the lowest priority.
+ */
+const BUSY_AT_START_MS = 20_000;
 /** Damaged databases kept for inspection. */
 const KEPT_DAMAGED = 2;
 
@@ -94,13 +99,15 @@ function tryOpen(path: string, nativeBinding: string): Opened {
   const isNew = !existsSync(path);
   closeSync(openSync(path, "a", 0o600));
   if (isNew) syncDirectoryOf(path);
-  const sqlite = new Sqlite(path, { nativeBinding, timeout: BUSY_MS });
+  const sqlite = new Sqlite(path, { nativeBinding, timeout: BUSY_AT_START_MS });
   try {
     sqlite.pragma("journal_mode = WAL");
     sqlite.pragma("synchronous = NORMAL");
     sqlite.pragma("journal_size_limit = 4194304");
     check(sqlite);
-    return { sqlite, fresh: migrate(sqlite, path) === 0 };
+    const fresh = migrate(sqlite, path) === 0;
+    sqlite.pragma(`busy_timeout = ${BUSY_MS}`);
+    return { sqlite, fresh };
   } catch (error) {
     sqlite.close();
     throw error;

@@ -49,6 +49,28 @@ test("a database knows all pods if none was there before it, and one that replac
   expect(knowsAllPods()).toBe(false);
 });
 
+/** Another process, such as a check that outlives the agent, which takes the database and gives it back a second later. */
+const HOLDS = `
+  const { Database } = require("bun:sqlite");
+  const database = new Database(process.argv[1]);
+  database.exec("BEGIN EXCLUSIVE");
+  console.log("held");
+  Bun.sleepSync(1_000);
+  database.exec("ROLLBACK");
+`;
+
+test("a start waits for a database that another process holds for a moment", async () => {
+  const stateDir = newDirectory();
+  openStore(stateDir)[Symbol.dispose]();
+  const command = [process.execPath, "-e", HOLDS, join(stateDir, "agent.db")];
+  const holder = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  const said = await holder.stdout.getReader().read();
+  expect(new TextDecoder().decode(said.value)).toBe("held\n");
+  using store = openStore(stateDir);
+  expect([store.origin, store.recovered]).toEqual(["opened", undefined]);
+  expect(await holder.exited).toBe(0);
+});
+
 test("the reserve is there from the start", () => {
   const stateDir = newDirectory();
   using store = openStore(stateDir);

@@ -160,8 +160,9 @@ const flows = together({
     put(inMemory, "hog", [take]);
     const hog = await untilPod(inMemory, "hog", EVICTED);
     writeFileSync(join(stage.journals, "calm"), "");
+    // On a slow machine it may take the memory before its container has been measured, and the message cannot name that.
     expect(hog.status.message).toMatch(
-      /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \S+\. Container main was using \S+, request is 0, has larger consumption of memory\.$/,
+      /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \S+\.(?: Container main was using \S+, request is 0, has larger consumption of memory\.)?$/,
     );
     expect(await condition(inMemory, "MemoryPressure")).toBe("True");
     expect(await phase(inMemory, "modest")).toBe("Running");

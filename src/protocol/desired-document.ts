@@ -57,7 +57,7 @@ export interface AcceptedDocument extends DocumentVersion {
   readonly payload: Uint8Array;
   /** Whether the payload holds a Secret, and is encrypted at rest; absent = no. */
   readonly holdsSecrets?: boolean;
-  /** Why the stored payload can no longer be decrypted; its version counts all the same. */
+  /** Why the stored payload can no longer be used (decrypted, or its digest); its version counts all the same. */
   readonly lost?: string;
   /** Trust was reset since: a document of any epoch and generation may follow. */
   readonly versionForgotten?: boolean;

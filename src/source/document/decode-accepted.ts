@@ -60,6 +60,6 @@ export function decodeAccepted(
 }
 
 function lostError(generation: number, why: string): FieldError {
-  const message = `the accepted generation ${generation} holds Secrets and cannot be opened: ${why}; publish it again`;
+  const message = `the accepted generation ${generation} cannot be opened: ${why}; publish it again`;
   return { path: "", code: "DocumentLost", message };
 }

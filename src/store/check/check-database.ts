@@ -27,7 +27,8 @@ const ABOUT_AN_INDEX =
 
 const REBUILD =
   "agent fsck --repair with the agent stopped: the database is set aside and made anew from the stored documents, the manifests and the runtime";
-const REINDEX = "agent fsck --repair with the agent stopped: its indexes are made anew";
+const REINDEX =
+  "agent fsck --repair with the agent stopped: its indexes are made anew, and the whole database if that does not mend it";
 
 /** [] = nothing is wrong, or there is no database yet. */
 export function checkDatabase(options: DatabaseCheck): readonly StateProblem[] {
@@ -52,18 +53,18 @@ function problemsOf(sqlite: Sqlite.Database, options: DatabaseCheck): readonly S
   const { path, isLight } = options;
   const pragma = `${isLight ? "quick_check" : "integrity_check"}(${SHOWN})`;
   const complaints = textsOf(sqlite.pragma(pragma)).filter((text) => text !== "ok");
-  const areIndexes = complaints.every((text) => ABOUT_AN_INDEX.test(text));
-  if (complaints.length > 0) {
-    const what = `its check complains: ${complaints.join("; ").replaceAll("\n", " ")}`;
-    if (!areIndexes) return [damaged(path, what)];
-    return [{ part: "database", file: path, what, remedy: REINDEX, repair: { type: "Reindex" } }];
-  }
+  const what = `its check complains: ${complaints.join("; ").replaceAll("\n", " ")}`;
+  if (!complaints.every((text) => ABOUT_AN_INDEX.test(text))) return [damaged(path, what)];
   const wrong = schemaProblem(sqlite);
   if (wrong !== undefined) return [damaged(path, wrong)];
   const orphans = sqlite.pragma("foreign_key_check");
   if (Array.isArray(orphans) && orphans.length > 0)
     return [damaged(path, `${orphans.length} rows refer to rows that are not there`)];
-  return rowProblems(sqlite, options);
+  // A row that its index lacks may be changed in other columns as well: reading a whole table uses no index.
+  const rows = rowProblems(sqlite, options);
+  if (complaints.length === 0) return rows;
+  const repair = { type: "Reindex" } as const;
+  return [{ part: "database", file: path, what, remedy: REINDEX, repair }, ...rows];
 }
 
 function schemaProblem(sqlite: Sqlite.Database): string | undefined {

@@ -3,9 +3,8 @@
 import type Sqlite from "better-sqlite3";
 import { isSourceName } from "../../api/pod/labels.ts";
 import { parseJson } from "../../lib/json.ts";
-import { sha256 } from "../../lib/system-sha256.ts";
 import { readGoodCopy, readRolloutState } from "../checkpoint-schemas.ts";
-import { documentLabel } from "../document/documents.ts";
+import { openDocument } from "../document/documents.ts";
 import { copyLabel } from "../document/rollouts.ts";
 import { lastGoodLabel } from "../last-good-manifests.ts";
 import { isSealed, type SecretBox } from "../seal-secrets.ts";
@@ -119,18 +118,11 @@ function documentProblem(row: Row, secrets: RowCheck["secrets"]): string | undef
   // A source of a newer agent.
   if (!isSourceName(source)) return undefined;
   const payload = bytesOf(row["payload"]);
-  const digest = textOf(row, "digest");
-  const [epoch, generation] = [textOf(row, "epoch"), Number(row["generation"])];
-  if (!isSealed(payload)) return digestProblem(payload, digest);
-  if (secrets === undefined) return undefined;
-  const opened = secrets.open(payload, documentLabel({ source, epoch, generation, digest }));
-  return opened.ok ? digestProblem(opened.plain, digest) : opened.why;
-}
-
-function digestProblem(payload: Uint8Array, digest: string): string | undefined {
-  return digest.replace(/^sha256:/, "") === sha256(payload)
-    ? undefined
-    : "its content does not have its digest";
+  if (secrets === undefined && isSealed(payload)) return undefined;
+  const [epoch, digest] = [textOf(row, "epoch"), textOf(row, "digest")];
+  const document = { source, epoch, generation: Number(row["generation"]), digest, payload };
+  const opened = openDocument(document, secrets);
+  return opened.ok ? undefined : opened.why;
 }
 
 function copyProblem(row: Row, secrets: RowCheck["secrets"]): string | undefined {

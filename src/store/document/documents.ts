@@ -3,11 +3,13 @@
 
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";
+import { digestOf } from "../../protocol/dsse.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 import type { Database, Query } from "../sqlite/database.ts";
 import { Table } from "../sqlite/table.ts";
 import type { Meta } from "../meta.ts";
-import { isSealed, type SecretBox } from "../seal-secrets.ts";
+import { isSealed, type Opened, type SecretBox } from "../seal-secrets.ts";
 import type { PlainFiles } from "../../lib/files/plain-files.ts";
 import {
   DOCUMENT_COLUMNS,
@@ -138,11 +140,12 @@ export class Documents {
   }
 
   #opened(document: AcceptedDocument): AcceptedDocument {
-    if (!isSealed(document.payload)) return document;
-    const opened = this.#options.secrets.open(document.payload, documentLabel(document));
-    return opened.ok
-      ? { ...document, payload: opened.plain, holdsSecrets: true }
-      : { ...document, payload: new Uint8Array(), holdsSecrets: true, lost: opened.why };
+    const holdsSecrets = isSealed(document.payload);
+    const opened = openDocument(document, this.#options.secrets);
+    const read = opened.ok
+      ? { payload: opened.plain }
+      : { payload: new Uint8Array(), lost: opened.why };
+    return { ...document, ...read, ...(holdsSecrets ? { holdsSecrets } : {}) };
   }
 
   #opens({ document }: StoredDocument): boolean {
@@ -172,7 +175,7 @@ export class Documents {
     return join(this.#options.directory, `${documentFileStem(source)}.${suffix}`);
   }
 
-  /** The higher serial wins; then every file is made equal to its row. */
+  /** The higher serial wins, and of two equal ones what can be used; then every file is made equal to its row. */
   #reconcile(): readonly DocumentRepair[] {
     const { database } = this.#options;
     const found = this.#readFiles();
@@ -234,6 +237,8 @@ export class Documents {
 
   #rewrite(row: StoredDocument): DocumentRepair | undefined {
     const path = this.#path(row.document.source, "doc");
+    // Its file would hide from the next check that the row is damaged.
+    if (!this.#opens(row)) return undefined;
     try {
       const present = this.#options.files.info(path) === undefined ? "" : this.#read(path);
       if (typeof present !== "string" && isSameFile(present, row)) return undefined;
@@ -244,6 +249,19 @@ export class Documents {
       return { type: "Damaged", path, message: messageOf(error) };
     }
   }
+}
+
+/** The plain payload of a stored document, or why it cannot be used. */
+export function openDocument(
+  document: Pick<AcceptedDocument, "source" | "epoch" | "generation" | "digest" | "payload">,
+  secrets: Pick<SecretBox, "open"> | undefined,
+): Opened {
+  const { payload, digest } = document;
+  const opened: Opened = isSealed(payload)
+    ? (secrets?.open(payload, documentLabel(document)) ?? { ok: false, why: "there is no key" })
+    : { ok: true, plain: payload };
+  if (!opened.ok || digestOf(opened.plain, sha256) === digest) return opened;
+  return { ok: false, why: "its content does not have its digest" };
 }
 
 /** Binds a sealed payload to its document: it cannot be opened under another label. */

@@ -1,6 +1,7 @@
 // Groups on a real store: who is a member by whose word, what joining and leaving do, what a crash in between leaves.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -145,7 +146,8 @@ describe("leaving a group", () => {
     const payload = new TextEncoder().encode(
       written({ generation: 2, resources: [aWrittenPod("web")] }),
     );
-    documents.accept({ ...accepted, generation: 2, digest: "sha256:2", payload });
+    const digest = `sha256:${sha256(payload)}`;
+    documents.accept({ ...accepted, generation: 2, digest, payload });
     const next = live(directory);
     expect(next.said("mqtt:group/kiosks")).toMatchObject({ ready: true, pods: [] });
     expect(next.kept.filter((one) => one.includes("kiosks"))).toEqual([]);

@@ -44,7 +44,7 @@ function filled(): string {
       ...document,
       source,
       payload,
-      digest: sha256(payload),
+      digest: `sha256:${sha256(payload)}`,
       holdsSecrets: payload === SEALED,
     });
   store.trust.write({ required: true });
@@ -249,6 +249,22 @@ test("a database that is cut or overwritten anywhere is found or harmless, and i
   );
   expect(found).toBeGreaterThan(10);
   expect(existsSync(pathOf(stateDir))).toBe(true);
+});
+
+test("a row whose key and content are damaged is gone after one repair, and its index is right", () => {
+  const stateDir = filled();
+  const bytes = readFileSync(pathOf(stateDir));
+  const key = "/m/78.yamlSecretdefaultone-78";
+  const places = [...bytes.toString("latin1").matchAll(RegExp(key, "g"))].map(({ index }) => index);
+  // Once in the table, before the sealed text, and once in its index.
+  expect(places).toHaveLength(2);
+  for (const at of places) {
+    const damaged = Buffer.from(bytes);
+    damaged.fill(0x5a, at + key.length - 4, at + key.length + 60);
+    writeFileSync(pathOf(stateDir), damaged);
+    repair(stateDir, problemsOf(stateDir));
+    expect(problemsOf(stateDir)).toEqual([]);
+  }
 });
 
 test("a database that a deeper check condemns is set aside, also when it can be opened", () => {

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -16,12 +17,13 @@ beforeEach(() => {
 });
 
 function aDocument(generation: number, fields: Partial<AcceptedDocument> = {}): AcceptedDocument {
+  const payload = new TextEncoder().encode(`payload ${generation}`);
   return {
     source: "mqtt:node",
     epoch: "e",
     generation,
-    digest: `sha256:${generation}`,
-    payload: new TextEncoder().encode(`payload ${generation}`),
+    digest: `sha256:${sha256(payload)}`,
+    payload,
     observedGeneration: 0,
     acceptedAt: 5,
     ...fields,

@@ -2,6 +2,7 @@ import { storedDocuments } from "../../fakes/in-the-store.ts";
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Sqlite from "better-sqlite3";
 import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
 import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { files, openStore } from "./open-store.ts";
@@ -209,6 +210,33 @@ describe("an intact database", () => {
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
     expect(readFileSync(doc(stateDir))).toEqual(whole);
     expect(store.documents.repairs.map(({ type }) => type)).toContain("Rewritten");
+  });
+
+  test("a row that the disk has changed gives way to its file, and is never written over it", () => {
+    const stateDir = accepted(2);
+    const whole = readFileSync(doc(stateDir));
+    const database = new Sqlite(join(stateDir, "agent.db"));
+    database.exec("UPDATE document SET payload = x'00'");
+    database.close();
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
+    expect(readFileSync(doc(stateDir))).toEqual(whole);
+  });
+
+  test("a row that the disk has changed is lost without its file, and an older file is not written over", () => {
+    const stateDir = accepted(2);
+    const older = readFileSync(prev(stateDir));
+    writeFileSync(doc(stateDir), older);
+    const database = new Sqlite(join(stateDir, "agent.db"));
+    database.exec("UPDATE document SET payload = x'00'");
+    database.close();
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toMatchObject({
+      generation: 2,
+      payload: new Uint8Array(),
+      lost: "its content does not have its digest",
+    });
+    expect(readFileSync(doc(stateDir))).toEqual(older);
   });
 
   test("is not led back by an older file", () => {

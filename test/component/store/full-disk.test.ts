@@ -76,7 +76,7 @@ onDisk(
       source: "mqtt:node",
       epoch: "e",
       generation: 1,
-      digest: sha256(payload),
+      digest: `sha256:${sha256(payload)}`,
       payload,
       observedGeneration: 0,
       acceptedAt: 5,

@@ -320,7 +320,8 @@ describe("a Secret at rest", () => {
   test("that looks sealed and is not is kept like one that is", () => {
     const stateDir = newDirectory();
     const payload = new TextEncoder().encode("agent-sealed:v1:but no cipher");
-    const document = aDocument(1, { payload, holdsSecrets: false });
+    const digest = `sha256:${sha256(payload)}`;
+    const document = aDocument(1, { payload, digest, holdsSecrets: false });
     {
       using store = openStore(stateDir);
       store.documents.accept(document);

@@ -2,6 +2,7 @@ import { totalChanges } from "../../fakes/in-the-store.ts";
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 import type { Removal } from "../../../src/api/pod/desired-pod.ts";
@@ -158,7 +159,7 @@ test("nothing is written while nothing changes", () => {
     source: "mqtt:node",
     epoch: "e",
     generation: 1,
-    digest: "sha256:1",
+    digest: `sha256:${sha256(bytes("payload"))}`,
     payload: bytes("payload"),
     observedGeneration: 0,
     acceptedAt: 5,

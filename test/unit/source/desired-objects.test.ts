@@ -109,7 +109,7 @@ describe("objects of a document", () => {
           ref: ADDRESS.ref,
           code: "DocumentLost",
           message:
-            "the accepted generation 7 holds Secrets and cannot be opened: it was sealed with another key; publish it again",
+            "the accepted generation 7 cannot be opened: it was sealed with another key; publish it again",
         },
       ],
     });

@@ -68,6 +68,8 @@ export class PodReplacement {
   #held: DesiredState["held"] = new Set();
   /** Workers of which the runtime had something at one of their turns. */
   readonly #begun = new WeakSet<PodWorker>();
+  /** Workers that did not begin at their last turn, and were not removed: their pod was refused before its source had synced. */
+  readonly #passedOver = new WeakSet<PodWorker>();
 
   constructor(options: PodReplacementOptions) {
     this.#options = options;
@@ -95,14 +97,21 @@ export class PodReplacement {
 
   /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
   async clearName(own: PodWorker, signal: AbortSignal): Promise<boolean> {
+    this.#passedOver.delete(own);
     if (this.#isRefused(own)) {
       const source = own.desired?.source;
       // Until its source has synced, nothing of it is removed: it only does not begin.
       if (source !== undefined && this.#ready.has(source))
         this.#options.remove([removalOf(own, "Deleted")]);
+      else this.#passedOver.add(own);
       return false;
     }
     return !this.#isSuspect(own, signal) && (await this.#clearOthers(own, signal));
+  }
+
+  /** Whether its next turn may come to something else without a change of the pod. */
+  isPassedOver(own: PodWorker): boolean {
+    return this.#passedOver.has(own);
   }
 
   async #clearOthers(own: PodWorker, signal: AbortSignal): Promise<boolean> {

@@ -92,9 +92,10 @@ export class PodWorkers {
       ...workers.filter((worker) => !this.#workers.isCurrent(worker)),
     ];
     const contested = new Set(others.map(nameOf));
+    const waits = (worker: PodWorker): boolean =>
+      this.#workers.pending(worker.uid) !== undefined || this.#replacement.isPassedOver(worker);
     for (const worker of workers)
-      if (contested.has(nameOf(worker)) || this.#workers.pending(worker.uid) !== undefined)
-        worker.notify();
+      if (contested.has(nameOf(worker)) || waits(worker)) worker.notify();
   }
 
   /** What a document has brought to its end is no end of a file's pod of the same UID: that one begins anew. */
@@ -109,31 +110,29 @@ export class PodWorkers {
     const removal = removalOf(pod, "Evicted");
     // The disk may be what is full, and the pod what fills it. After a crash the pod is evicted again, or runs on as if
     // nothing had happened where that it is evicted could not be stored either.
-    this.#removeAnyway([removal], (error) =>
-      this.#options.log.warn("cannot store the removal of an evicted pod; it is stopped anyway", {
-        pod: nameOf(removal),
-        uid: removal.uid,
-        error,
-      }),
+    this.#removeAnyway(
+      [removal],
+      "cannot store the removal of an evicted pod; it is stopped anyway",
     );
   }
 
   /** Ends pods because the node shuts down; the caller keeps the next merge from starting them again. */
   shutDown(removals: readonly Removal[]): void {
-    this.#removeAnyway(removals, (error) =>
-      this.#options.log.warn("cannot store that pods stop for the shutdown; they stop anyway", {
-        pods: removals.length,
-        error,
-      }),
+    this.#removeAnyway(
+      removals,
+      "cannot store that a pod stops for the shutdown; it is stopped anyway",
     );
   }
 
-  #removeAnyway(removals: readonly Removal[], onUnstored: (error: string) => void): void {
+  #removeAnyway(removals: readonly Removal[], message: string): void {
     try {
       this.#remove(removals);
-    } catch (error) {
-      onUnstored(messageOf(error));
-      this.#perform(removals);
+    } catch (thrown) {
+      const error = messageOf(thrown);
+      const fresh = this.#fresh(removals);
+      for (const removal of fresh)
+        this.#options.log.warn(message, { pod: nameOf(removal), uid: removal.uid, error });
+      this.#perform(fresh);
     }
   }
 
@@ -155,10 +154,14 @@ export class PodWorkers {
 
   /** The rows are committed first: a removal that is not stored does not begin. */
   #remove(removals: readonly Removal[]): void {
-    const fresh = removals.filter(({ uid, why }) => this.#workers.get(uid)?.removal?.why !== why);
+    const fresh = this.#fresh(removals);
     if (fresh.length === 0) return;
     this.#options.removals.begin(fresh);
     this.#perform(fresh);
+  }
+
+  #fresh(removals: readonly Removal[]): readonly Removal[] {
+    return removals.filter(({ uid, why }) => this.#workers.get(uid)?.removal?.why !== why);
   }
 
   #perform(removals: readonly Removal[]): void {

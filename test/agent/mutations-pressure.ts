@@ -46,6 +46,12 @@ export const PRESSURE_MUTATIONS: readonly Mutation[] = [
     replacement: "if (this.#isRefused(own) && own.isGone) {",
   },
   {
+    name: "a pod that was refused before its source had synced never begins",
+    file: "src/podworkers/pod-replacement.ts",
+    search: "else this.#passedOver.add(own);",
+    replacement: "",
+  },
+  {
     name: "an evicted pod is not stopped",
     file: "src/eviction/eviction-manager.ts",
     search: "stop(row);",

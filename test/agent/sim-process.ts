@@ -10,8 +10,6 @@ import type { SimMachine } from "./sim-machine.ts";
 import { isDeath } from "./sim-mortal.ts";
 import { MARK } from "./sim-objects.ts";
 import type { SimLine } from "./sim-pulls.ts";
-import { stoppedWithoutRow } from "./sim-shutdown.ts";
-import type { Removal } from "../../src/api/pod/desired-pod.ts";
 import type { ReportJudge } from "./sim-report-judge.ts";
 import type { SimSetup } from "./sim-specs.ts";
 import type { SimAct } from "./sim-steps.ts";
@@ -50,8 +48,6 @@ export class SimProcess implements Disposable {
   filesWritten = 0;
   /** Then the agent cannot know what it once told the broker. */
   lostDatabase = false;
-  /** The group of pods that a shutdown stops now. */
-  #stopsCritical = false;
   /** Volumes of pods that run went with all else. */
   lostEverything = false;
 
@@ -172,20 +168,13 @@ export class SimProcess implements Disposable {
     if (line.includes("set aside") || line.includes("for an hour")) this.setAside = true;
     if (line.includes('"msg":"Evict"')) judge.pressure.onEvict(uidIn(line));
     if (line.includes('"msg":"cannot free space","what":"images"')) judge.pressure.onImagesStay();
-    if (line.includes("of an evicted pod; it is stopped anyway") && this.agent !== undefined)
-      judge.onUnstored([{ uid: uidIn(line), namespace: "", name: "", why: "Evicted" }], this.agent);
+    if (line.includes("; it is stopped anyway") && this.agent !== undefined) {
+      const why = line.includes("of an evicted pod") ? "Evicted" : "Shutdown";
+      judge.onUnstored([{ uid: uidIn(line), namespace: "", name: "", why }], this.agent);
+    }
     if (line.includes("cannot store the state of the shutdown")) judge.shutdown.onUnstored();
-    if (line.includes('"msg":"StopGroup"')) this.#stopsCritical = !line.includes('"priority":0');
-    if (line.includes("cannot store that pods stop for the shutdown") && this.agent !== undefined)
-      judge.onUnstored(this.#stoppedAnyway(), this.agent);
     if (line.includes(MARK)) judge.accuse(`a log line contains a Secret: ${line.trim()}`);
     if (process.env["AGENT_SIM_LOG"] !== undefined) judge.say(`    ${line.trim()}`);
-  }
-
-  #stoppedAnyway(): readonly Removal[] {
-    return stoppedWithoutRow(this.#options.judge().ledger, this.#stopsCritical).map((uid) => {
-      return { uid, namespace: "", name: "", why: "Shutdown" };
-    });
   }
 
   #mayWrite(): boolean {

@@ -117,18 +117,3 @@ export class ShutdownJudge {
     return this.#ordered?.reboots === this.#ledger.reboots;
   }
 }
-
-/** UIDs that a group of this priority stops without a row of their own. */
-export function stoppedWithoutRow(ledger: Ledger, isCritical: boolean): readonly string[] {
-  const { runtime, foreign } = ledger;
-  const ours = runtime.running().filter((one) => !ledger.isForeign(one));
-  // The agent may not have seen yet that all in it has ended.
-  const sandboxes = [...runtime.sandboxes.values()].filter(
-    ({ id, ready }) => ready && !foreign.has(id),
-  );
-  const uids = [...ours, ...sandboxes].flatMap((one) => uidOf(one) ?? []);
-  return [...new Set(uids)].filter((uid) => {
-    const spec = ledger.spec(uid);
-    return spec !== undefined && (spec.critical === true) === isCritical && !ledger.isLeaving(uid);
-  });
-}

@@ -32,6 +32,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     seed: 363_858,
     mutation: "a pod that was refused during its first call begins with the next",
   },
+  {
+    seed: 416_293,
+    mutation: "a pod that was refused before its source had synced never begins",
+  },
   { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 301, mutation: "a log that was rotated just now is cut" },
 ];

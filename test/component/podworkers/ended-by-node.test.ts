@@ -67,5 +67,5 @@ test("a full disk does not keep it", async () => {
   world.runner.workers.shutDown([SHUTDOWN]);
   await world.clock.advance(6_000);
   expect(world.running()).toEqual([]);
-  expect(world.lines.join("")).toContain("cannot store that pods stop for the shutdown");
+  expect(world.lines.join("")).toContain("cannot store that a pod stops for the shutdown");
 });

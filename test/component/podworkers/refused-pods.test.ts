@@ -41,3 +41,21 @@ test("what has begun goes on", async () => {
   using world = await refusedWhileAway({ ...AWAY, effect: "happens" });
   expect(world.running()).toEqual(["web/a/0"]);
 });
+
+test("what was refused before its source had synced begins when it is wanted again, unchanged", async () => {
+  using world = new PodWorld();
+  await world.start();
+  const { faults } = world.runtime;
+  for (const call of ["listPodSandbox", "listContainers", "runPodSandbox"] as const)
+    faults.order(call, AWAY, { times: Number.POSITIVE_INFINITY });
+  const web = pod("web");
+  await world.desire([web]);
+  const { workers } = world.runner;
+  workers.apply({ ...NOTHING_DESIRED, held: new Set(["default/web"]) });
+  faults.clear();
+  await world.clock.advance(2 * MINUTE);
+  expect(world.running()).toEqual([]);
+  await world.desire([web]);
+  await world.clock.advance(MINUTE);
+  expect(world.running()).toEqual(["web/a/0"]);
+});

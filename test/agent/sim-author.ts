@@ -1,6 +1,6 @@
 // Whoever writes the manifest files of a simulated machine, well or badly, and remembers what they ought to say.
 
-import type { Clock } from "../../src/lib/clock.ts";
+import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import type { Want } from "./sim-authority.ts";
 import type { HowRemoved, HowWritten, SimDirectory } from "./sim-directory.ts";
 import { manifestText } from "./sim-manifest.ts";
@@ -25,6 +25,8 @@ export interface AuthorOptions {
   readonly onWanted: (uid: string) => void;
   /** Files say something else now, or nothing clear any more. */
   readonly onChange: () => void;
+  /** Since when an agent is there; undefined = none is. */
+  readonly agentSince: () => Monotonic | undefined;
 }
 
 /** What is different in a file from now on; null = it is left out. */
@@ -39,6 +41,8 @@ export class SimAuthor {
   readonly #files = new Map<SimName, Want>();
   readonly #broken = new Set<SimName>();
   readonly #objects: WrittenObjects;
+  /** When objects came to the file in which they stand. */
+  readonly #movedAt = new Map<ObjectName, Monotonic>();
   #revision = 0;
   #wasAway = false;
 
@@ -125,9 +129,19 @@ export class SimAuthor {
     this.#broken.add(name);
     const written = how === "empty" ? "inPlace" : "rename";
     manifests.write(fileOf(name), text, { how: written, onDone: () => undefined });
-    if (how !== "empty") return;
-    this.#objects.empty(name);
+    // What came to it and was never read there is in no good copy of it.
+    for (const [object] of this.#objects.in(name)) {
+      const movedAt = this.#movedAt.get(object);
+      if (how === "empty" || (movedAt !== undefined && !this.#hasRead(movedAt)))
+        this.#objects.empty(object);
+    }
     onChange();
+  }
+
+  #hasRead(writtenAt: Monotonic): boolean {
+    const { clock, agentSince } = this.#options;
+    const since = agentSince();
+    return since !== undefined && clock.monotonic() - Math.max(writtenAt, since) > READ_MS;
   }
 
   putObject(name: ObjectName, content: SimContent, how: HowWritten): void {
@@ -145,6 +159,7 @@ export class SimAuthor {
     for (const file of [from, to]) manifests.finish(fileOf(file));
     if (from === to || !manifests.isThere || !this.objects.has(name)) return;
     this.#objects.move(name, to);
+    this.#movedAt.set(name, this.#options.clock.monotonic());
     this.#rewrite(to, {}, "rename");
     this.#rewrite(from, {}, "rename");
   }

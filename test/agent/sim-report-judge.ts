@@ -12,6 +12,8 @@ export interface ReportJudgeOptions {
   readonly keyOf: (uid: string) => string;
   /** The highest attempt of a container that was told to start. */
   readonly lastAttempt: (uid: string, name: string) => number;
+  /** Whether the runtime has a container of it. */
+  readonly isThere: (uid: string) => boolean;
   readonly accuse: (text: string) => void;
   readonly onAck: (ack: Ack) => void;
 }
@@ -104,7 +106,8 @@ export class ReportJudge {
       const before = life.restarts.get(name) ?? 0;
       if (restartCount < before)
         accuse(`${keyOf(uid)}/${name} had ${before} restarts and has ${restartCount} now`);
-      life.restarts.set(name, restartCount);
+      // An agent that ends still shows what it has removed: that counts for no new life.
+      if (this.#options.isThere(uid)) life.restarts.set(name, restartCount);
     }
   }
 

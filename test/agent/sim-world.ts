@@ -1,5 +1,6 @@
 // A simulated world: a machine, an authority behind a broker, the agent of the moment, and the hand that troubles them.
 
+import type { Monotonic } from "../../src/lib/clock.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { CommandHand } from "./sim-command-hand.ts";
@@ -105,7 +106,17 @@ export class SimWorld implements Disposable {
     });
     const onChange = (): void => this.judge.config.onTruth();
     const onWanted = (uid: string): void => this.judge.onWanted(uid, "file");
-    this.#author = new SimAuthor({ manifests, clock, specs, homes, onWanted, onChange });
+    const agentSince = (): Monotonic | undefined =>
+      this.agent === undefined ? undefined : this.judge.ledger.processSince;
+    this.#author = new SimAuthor({
+      manifests,
+      clock,
+      specs,
+      homes,
+      onWanted,
+      onChange,
+      agentSince,
+    });
     this.judge = new SimJudge({
       clock,
       specs,
@@ -162,6 +173,7 @@ export class SimWorld implements Disposable {
       agent: () => this.agent,
       keyOf: (uid) => specs.get(uid)?.key ?? uid,
       lastAttempt: (uid, name) => this.judge.ledger.lastAttempts.get(`${uid}/${name}`) ?? 0,
+      isThere: (uid) => this.judge.ledger.containersOf(uid).length > 0,
       accuse: (text) => this.judge.accuse(text),
       onAck: (ack) => this.trust?.onAck(ack),
     });

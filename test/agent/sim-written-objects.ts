@@ -10,7 +10,7 @@ export class WrittenObjects {
   readonly #contents = new Map<ObjectName, SimContent>();
   /** What the agent has taken it for, nobody can say for sure. */
   readonly #doubtful = new Set<ObjectName>();
-  /** In a file that is empty by mistake. */
+  /** In a file that is empty by mistake, or broken before anybody has read them there. */
   readonly #emptied = new Set<ObjectName>();
   /** Written with a fault. */
   readonly #spoiled = new Set<ObjectName>();
@@ -63,9 +63,9 @@ export class WrittenObjects {
     this.#spoiled.add(name);
   }
 
-  /** The file says nothing any more. */
-  empty(file: FileName): void {
-    for (const [name] of this.in(file)) this.#emptied.add(name);
+  /** Its file says nothing of it any more. */
+  empty(name: ObjectName): void {
+    this.#emptied.add(name);
   }
 
   /** The file was written as a whole, in order. */

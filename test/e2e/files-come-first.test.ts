@@ -50,10 +50,16 @@ e2e("a file's pod takes a port and a place from pods of a document within 30 s",
   agent.writeManifest("own.yaml", plainPod("own", "1", taking(port, "sleep 3600")));
   await until("the file's pod has the port", "other own");
   // Until the old pod is gone for good, the port is what it lacks; then it is the place.
-  await eventually("the document's pod has no place", async () => {
-    const { stderr } = await agent.cli("get", "pods");
-    return stderr.includes("pods of files come first: default/own of file");
-  });
+  let shown = "";
+  await eventually(
+    "the document's pod has no place",
+    async () => {
+      const { stdout, stderr } = await agent.cli("get", "pods");
+      shown = stdout + stderr;
+      return stderr.includes("pods of files come first: default/own of file");
+    },
+    { explain: () => `${shown}\n${agent.logTail(60)}`, timeout: 60_000 },
+  );
   await always("nothing flaps", 5_000, async () => (await names()).join(" ") === "other own");
 
   agent.writeManifest("second.yaml", plainPod("second"));

@@ -73,6 +73,12 @@ export const ROOM_MUTATIONS: readonly Mutation[] = [
     replacement: "nameOf(pod) === name && uids !== undefined",
   },
   {
+    name: "the next life of a pod that has come to its end takes no room",
+    file: "src/source/admission/admission.ts",
+    search: "admissionRank(one) === 2 ? taken.add(one.pod) : stay(one);",
+    replacement: "stay(one);",
+  },
+  {
     name: "a document waits for the end of a pod that goes on under a held name",
     file: "src/upstream/report/acknowledge.ts",
     search: "!truth.held.has(podName(pod))",

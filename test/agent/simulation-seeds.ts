@@ -36,6 +36,7 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     seed: 416_293,
     mutation: "a pod that was refused before its source had synced never begins",
   },
+  { seed: 418_474, mutation: "the next life of a pod that has come to its end takes no room" },
   { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 301, mutation: "a log that was rotated just now is cut" },
 ];

@@ -129,13 +129,10 @@ function oneByOne(
   first: readonly DesiredPod[],
   { options, admitted }: { readonly options: AdmissionOptions; readonly admitted: Admitted },
 ): void {
-  const { node, admissionRank, occupants, isOver } = options;
+  const { node, admissionRank } = options;
   const runs = (pod: DesiredPod): boolean => admissionRank(pod) === 0;
-  const taken = new Room(options.requests);
-  const occupy = ({ uid, pod }: DesiredPod): void => {
-    if (!isOver(uid)) taken.add(pod);
-  };
-  for (const pod of [...occupants, ...first, ...inOrder.filter(runs)]) occupy(pod);
+  const { taken, occupy } = roomBeside(options);
+  for (const pod of [...first, ...inOrder.filter(runs)]) occupy(pod);
   const owners = [...first];
   const places = new Set(
     [...first, ...inOrder.filter((pod) => admissionRank(pod) < 2)].map(({ pod }) => podName(pod)),
@@ -166,6 +163,22 @@ function oneByOne(
       admitted.refusals.set(desired, rejectionOf(desired, pod, portTaken(conflict)));
     else hold(desired, portTaken(conflict), admitted);
   }
+}
+
+/** The room that pods take which still exist, and how another one takes room. */
+function roomBeside({ occupants, isOver, admissionRank, requests }: AdmissionOptions): {
+  readonly taken: Room;
+  readonly occupy: (one: DesiredPod) => void;
+} {
+  const taken = new Room(requests);
+  const stay = (one: DesiredPod): void => {
+    if (!isOver(one.uid)) taken.add(one.pod);
+  };
+  for (const pod of occupants) stay(pod);
+  // Of one that leaves and is wanted again it is the old life that has ended: its next one takes room.
+  const occupy = (one: DesiredPod): void =>
+    admissionRank(one) === 2 ? taken.add(one.pod) : stay(one);
+  return { taken, occupy };
 }
 
 /** What has ended for good stays as it is shown, unless it was added again: then it is its new life that may not begin. */

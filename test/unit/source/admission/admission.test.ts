@@ -268,6 +268,20 @@ describe("admission", () => {
     expect(refused((uid) => uid === gone.uid)).toEqual(["OutOfcpu"]);
   });
 
+  test("a pod that has come to its end, leaves and is wanted again takes the room of its next life", () => {
+    const again = pod("again", 3);
+    const wanted = [snapshot("file", again, pod("new", 4))];
+    const options = {
+      ...NODE,
+      occupants: [again],
+      admissionRank: (): AdmissionRank => 2,
+      isOver: (uid: string) => uid === again.uid,
+    };
+    const { pods, rejected } = mergeSnapshots(wanted, options);
+    expect(pods).toEqual([again]);
+    expect(rejected.map(({ code }) => code)).toEqual(["OutOfcpu"]);
+  });
+
   test("a refused pod claims no host port", () => {
     const ports = [{ containerPort: 80, hostPort: 80, protocol: "TCP" as const }];
     const withPort = (name: string, more: Partial<PodSpec> = {}): DesiredPod =>

@@ -63,12 +63,11 @@ export async function edits(
   await asksForPatience(world);
   const before = instances(world);
   const origin = world.truth.originOf(object, reader) ?? "file";
-  const texts = shownBefore(world, object, origin);
+  const isTried = isTriedAgain(world, object);
+  const texts = shownBefore(world, isTried);
   const endsOf = ({ uid }: SimSpec): number => world.judge.livesOf(uid).ends;
   const specs = [...before.values()].map(({ spec }) => spec);
-  const tried = new Map(
-    specs.filter(triesAny(world, object, origin)).map((spec) => [spec, endsOf(spec)]),
-  );
+  const tried = new Map(specs.filter(isTried).map((spec) => [spec, endsOf(spec)]));
   const ended = world.judge.config.ended.length;
   const calls = world.machine.runtime.calls.length;
   world.objects.edit(object, origin);
@@ -88,12 +87,15 @@ export async function edits(
   for (const [key, { id, attempt, spec, own }] of before) {
     // Its time on the node may end meanwhile.
     if (world.agent?.failureOf(spec.uid) !== undefined) continue;
-    // What was taken back may have been so once more.
-    if (tried.has(spec) && tried.get(spec) !== endsOf(spec)) continue;
+    // What was taken back may have been so once more, or its update is still tried.
+    const isOnTrial = world.rollouts.state(spec.name)?.trial !== undefined;
+    if (tried.has(spec) && (isOnTrial || tried.get(spec) !== endsOf(spec))) continue;
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
     // Where another pod of an atomic document has failed, this one reads what was good.
-    const isBack = world.readerOf(spec) === "mqtt" && world.rollouts.staysForOthers(spec.name);
+    const isBack =
+      (isTakenBack(world, spec) && !tried.has(spec)) ||
+      (world.readerOf(spec) === "mqtt" && world.rollouts.staysForOthers(spec.name));
     const restarts = follows.has(key) && !isBack ? 1 : 0;
     if (now.attempt - attempt !== restarts || (restarts === 0 && now.id !== id))
       return `${key} restarts ${now.attempt - attempt} times for an edit of ${object}, not ${restarts}`;
@@ -104,16 +106,14 @@ export async function edits(
 }
 
 /**
- * `web-2/a` → what it shows before an edit. A pod that was taken back shows what was good before; a document that edits what
- * it uses is a new revision, which is tried, and brings every other object of the document too.
+ * `web-2/a` → what it shows before an edit. A pod that was taken back shows what was good before; the new revision brings
+ * every other object too.
  */
 function shownBefore(
   world: SimWorld,
-  object: ObjectName,
-  origin: Reader,
+  isTried: (spec: SimSpec) => boolean,
 ): ReadonlyMap<string, string | undefined> {
   const now = instances(world);
-  const isTried = tries(world, object, origin);
   const shown = [...readings(world)].map(([key, text]) => {
     const instance = now.get(key);
     const isRead = instance !== undefined && isTried(instance.spec);
@@ -122,18 +122,11 @@ function shownBefore(
   return new Map(shown);
 }
 
-/** Whether an update of the pod was taken back, and is tried again with this edit. */
-function tries(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
-  return (spec) => origin === "mqtt" && isTakenBack(world, spec) && uses(spec, object);
-}
-
-/** The same, or its update itself uses the object, wherever that is. */
-function triesAny(world: SimWorld, object: ObjectName, origin: Reader): (spec: SimSpec) => boolean {
-  const isTried = tries(world, object, origin);
+/** Whether an update of the pod was taken back and uses the object: with the edit it is a new revision, which is tried. */
+function isTriedAgain(world: SimWorld, object: ObjectName): (spec: SimSpec) => boolean {
   return (spec) => {
-    const update = world.authority.wants.get(spec.name)?.spec;
-    const isOfUpdate = update !== undefined && isTakenBack(world, spec) && uses(update, object);
-    return isOfUpdate || isTried(spec);
+    const update = world.authority.wants.get(spec.name)?.spec ?? spec;
+    return isTakenBack(world, spec) && uses(update, object);
   };
 }
 

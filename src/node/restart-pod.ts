@@ -6,7 +6,8 @@ import {
   type ObservedPod,
 } from "../api/pod/observed-pod.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import { restartable } from "../runtime/decide/restart-on-config-change.ts";
 
@@ -39,21 +40,23 @@ const LOOK_MS = 500;
 /** The order ends when `signal` aborts: containers that have not been stopped stay. */
 export async function restartPod(
   { pod }: DesiredPod,
-  { pods: { cache, workers }, clock, container, signal, onBegin }: RestartOptions,
+  options: RestartOptions,
 ): Promise<RestartOutcome> {
+  const { pods, clock, container, signal, onBegin } = options;
+  const { cache, workers } = pods;
   const names = restartable(pod).map((one) => one.name);
   if (container !== undefined && !names.includes(container))
     return { type: "UnknownContainer", names };
   const { uid } = pod.metadata;
-  const before = cache.get(uid);
   const wanted = container === undefined ? names : [container];
+  const grace = pod.spec.terminationGracePeriodSeconds * 1_000 * wanted.length;
+  const until = clock.monotonic() + grace + RESTART_MS;
+  const before = await settledPod(uid, until, options);
   const running = wanted.flatMap((one) => runningOf(before, one) ?? []);
   if (running.length === 0) return { type: "NotRunning" };
   const ids = running.map(({ id }) => id);
   if (workers.get(uid)?.orderRestart(ids) !== true) return { type: "Terminating" };
   onBegin(running.map((one) => one.name));
-  const grace = pod.spec.terminationGracePeriodSeconds * 1_000 * running.length;
-  const until = clock.monotonic() + grace + RESTART_MS;
   try {
     while (!signal.aborted && clock.monotonic() < until) {
       const now = cache.get(uid);
@@ -70,6 +73,17 @@ export async function restartPod(
   } finally {
     workers.get(uid)?.withdrawRestart(ids);
   }
+}
+
+/** What its worker has started just now, and is not known yet, would count as the next instance of what is known to run. */
+async function settledPod(
+  uid: PodUID,
+  until: Monotonic,
+  { pods: { cache, workers }, clock, signal }: RestartOptions,
+): Promise<ObservedPod | undefined> {
+  while (workers.get(uid)?.isUnsure === true && !signal.aborted && clock.monotonic() < until)
+    await clock.sleep(LOOK_MS, signal);
+  return cache.get(uid);
 }
 
 function runningOf(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {

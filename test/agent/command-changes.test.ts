@@ -85,6 +85,22 @@ describe("an ordered restart", () => {
     }
   });
 
+  test("that comes right after another one brings one more instance, also where the runtime answers late", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    const slow = { type: "delay", ms: 3_000 } as const;
+    world.runtime.faults.order("listContainers", slow, { times: 100 });
+    const orders = new Orders(world);
+    const first = orders.run("restart", { pod: "web" });
+    for (let ms = 0; ms < 60_000 && world.running()[0] !== "web/a/1"; ms += 100)
+      await world.clock.advance(100);
+    const second = await orders.restart({ pod: "web" }, 60_000);
+    expect((await first).data).toEqual({ containers: [{ name: "a", restartCount: 1 }] });
+    expect(second.data).toEqual({ containers: [{ name: "a", restartCount: 2 }] });
+    expect(world.running()).toEqual(["web/a/2"]);
+  });
+
   test("brings back also what would never start again by itself", async () => {
     using world = new PodWorld();
     await world.start();

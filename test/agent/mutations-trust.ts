@@ -152,6 +152,12 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
     replacement: "",
   },
   {
+    name: "a restart takes the instance of the order before it for its own",
+    file: "src/node/restart-pod.ts",
+    search: "workers.get(uid)?.isUnsure === true",
+    replacement: "until < 0",
+  },
+  {
     name: "a command is reported as done too early",
     file: "src/node/restart-pod.ts",
     search: "if (successors.length === running.length) {",

@@ -92,7 +92,7 @@ export class OrderJudge {
         const isOwn = one.config.metadata?.name === name && !ledger.isForeign(one);
         return isOwn && podNameOf(one) === `default/${pod}`;
       });
-      const isNew = all.some(({ id }) => (ledger.startedAt.get(id) ?? 0) >= at - UNSEEN_MS);
+      const isNew = all.some(({ id }) => (ledger.startedAt.get(id) ?? 0) >= at);
       if (all.length > 0 && !isNew)
         ledger.accuse(`${pod}/${name} is said to be restarted, and is not`);
     }
@@ -115,9 +115,6 @@ export class OrderJudge {
     });
   }
 }
-
-/** An instance that was started a moment before an order, and that the agent has not seen yet, counts as its successor. */
-const UNSEEN_MS = 100;
 
 interface Done {
   readonly containers: readonly { readonly name: string }[];

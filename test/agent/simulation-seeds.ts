@@ -10,6 +10,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 179, mutation: "a dependency that ran before the reboot counts as running" },
   { seed: 102, mutation: "a TrustBundle that arrives before the root keys is dropped" },
   { seed: 121, mutation: "a withdrawn command is performed" },
+  {
+    seed: 420_954,
+    mutation: "a restart takes the instance of the order before it for its own",
+  },
   { seed: 322_111, mutation: "a good revision of a signed document counts as unsigned" },
   {
     seed: 341_176,

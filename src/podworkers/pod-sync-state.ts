@@ -98,7 +98,8 @@ export class PodSyncState {
 
   /** Called before the start, so that a start that fails waits longer too. */
   noteStart({ pod }: DesiredPod, container: string, observed: ObservedPod | undefined): void {
-    const ended = newestContainer(observed, container);
+    // A newer one that was only made takes nothing from the end of this one. kubelet: doBackOff
+    const ended = newestStarted(observed, container);
     if (ended?.state !== "Exited") return;
     // It did not fail: it starts again because another container of the pod did.
     if (this.run(pod, observed).replaced.has(ended.id)) {

@@ -38,6 +38,12 @@ const POD_MUTATIONS: readonly Mutation[] = [
     replacement: "",
   },
   {
+    name: "a container that was only made hides the end of the one before it",
+    file: "src/podworkers/pod-sync-state.ts",
+    search: "const ended = newestStarted(observed, container);",
+    replacement: "const ended = newestContainer(observed, container);",
+  },
+  {
     name: "restart back-off is skipped",
     file: "src/runtime/decide/crash-loop-backoff.ts",
     search: "return memory.exit.seenAt + memory.backoff.delay;",

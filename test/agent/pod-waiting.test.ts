@@ -59,3 +59,22 @@ describe("why containers wait", () => {
     expect(waiting(world)).toEqual([undefined, "ErrImagePull"]);
   });
 });
+
+test("a container that was made and never started takes nothing from the back-off of the one before it", async () => {
+  using world = new PodWorld({ program: () => ({ exitsAfterMs: 1_000, exitCode: 1 }) });
+  await world.start();
+  await world.desire([pod("web")]);
+  expect(world.running()).toEqual(["web/a/0"]);
+  // The agent dies between the calls that make and start the next one.
+  world.runtime.faults.order("startContainer", { type: "delay", ms: 60_000 });
+  await world.clock.advance(2_000);
+  await world.kill();
+  await world.start();
+  await world.desire([pod("web")]);
+  await world.clock.advance(500);
+  expect(world.running()).toEqual(["web/a/1"]);
+  await world.clock.advance(8_000);
+  expect(world.running()).toEqual([]);
+  await world.clock.advance(3_200);
+  expect(world.running()).toEqual(["web/a/2"]);
+});

@@ -41,6 +41,10 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     mutation: "a pod that was refused before its source had synced never begins",
   },
   { seed: 418_474, mutation: "the next life of a pod that has come to its end takes no room" },
+  {
+    seed: 423_929,
+    mutation: "a container that was only made hides the end of the one before it",
+  },
   { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 301, mutation: "a log that was rotated just now is cut" },
 ];

@@ -262,10 +262,11 @@ e2e(
       for (const name of names) agent.removeManifest(`${name}.yaml`);
       await Bun.sleep(15_000);
       writeFileSync(join(gate, "go"), "");
-      for (const name of names) await untilGone(agent, name);
+      // 160 containers, each of them behind a hook.
+      for (const name of names) await untilGone(agent, name, 120_000);
     });
   },
-  300_000,
+  360_000,
 );
 
 e2e("a termination message of a gigabyte", async () => {

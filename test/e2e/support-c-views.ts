@@ -65,7 +65,11 @@ export function inPhase(phase: string): PodWish {
   return { is: `is ${phase}`, when: (pod) => pod.status.phase === phase };
 }
 
-export async function untilGone(agent: AgentProcess, name: string): Promise<void> {
+export async function untilGone(
+  agent: AgentProcess,
+  name: string,
+  timeout = TIMEOUT,
+): Promise<void> {
   let last: PodView | undefined;
   await eventually(
     `the agent has forgotten ${name}`,
@@ -73,7 +77,7 @@ export async function untilGone(agent: AgentProcess, name: string): Promise<void
       last = await findPod(agent, name);
       return last === undefined;
     },
-    { timeout: TIMEOUT, interval: 50, explain: () => explained(agent, last) },
+    { timeout, interval: 50, explain: () => explained(agent, last) },
   );
 }
 

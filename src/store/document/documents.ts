@@ -237,11 +237,11 @@ export class Documents {
 
   #rewrite(row: StoredDocument): DocumentRepair | undefined {
     const path = this.#path(row.document.source, "doc");
-    // Its file would hide from the next check that the row is damaged.
-    if (!this.#opens(row)) return undefined;
     try {
       const present = this.#options.files.info(path) === undefined ? "" : this.#read(path);
       if (typeof present !== "string" && isSameFile(present, row)) return undefined;
+      // A file of it would hide from the next check that the row is damaged.
+      if (!this.#opens(row)) return undefined;
       this.#writeFile(row, "doc");
       return { type: "Rewritten", path, message: "the file differed from the database" };
     } catch (error) {

@@ -181,7 +181,7 @@ export class DocumentRollout {
       ...(stays.length === 0 ? [] : [now + HELD_AGAIN_MS]),
       ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
     ]);
-    const shadowed = document.pods.filter(({ desired }) => written.isShadowed(desired));
+    const shadowed = this.#shadowed();
     this.#pause(shadowed.map(({ desired }) => podName(desired.pod)));
     return {
       generation: document.generation,
@@ -241,6 +241,12 @@ export class DocumentRollout {
     const reviewAt = hold.holdReviewAt;
     if (usable || lost === undefined) return { pod, reviewAt };
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
+  }
+
+  /** Pods of the document whose names another source has. */
+  #shadowed(): readonly RolloutPod[] {
+    const { written } = this.#options;
+    return (this.#document?.pods ?? []).filter(({ desired }) => written.isShadowed(desired));
   }
 
   /** Pods cannot be tried as long as another source has their names. */
@@ -373,15 +379,17 @@ export class DocumentRollout {
   #pin(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): readonly PodUID[] {
     const before = this.#pinned;
     this.#noteBeyond(steps, pods);
-    this.#pinned = new Map(
-      steps.flatMap(({ name, state, run }): [PodUID, GoodPod][] => {
-        const good = this.#good.of(name, state);
-        if (good === undefined) return [];
-        const { uid } = good.desired;
-        const isBefore = uid !== pods.get(name)?.desired.uid && !this.#beyond.has(uid);
-        return run === "Good" || isBefore ? [[uid, good]] : [];
-      }),
-    );
+    const judged = steps.flatMap(({ name, state, run }): [PodUID, GoodPod][] => {
+      const good = this.#good.of(name, state);
+      if (good === undefined) return [];
+      const { uid } = good.desired;
+      const isBefore = uid !== pods.get(name)?.desired.uid && !this.#beyond.has(uid);
+      return run === "Good" || isBefore ? [[uid, good]] : [];
+    });
+    // One whose name another source has taken runs until it is replaced, and finds until then what it found.
+    const names = new Set(this.#shadowed().map(({ desired }) => podName(desired.pod)));
+    const replaced = [...before].filter(([, { desired }]) => names.has(podName(desired.pod)));
+    this.#pinned = new Map([...replaced, ...judged]);
     return [...new Set([...before.keys(), ...this.#pinned.keys()])].filter(
       (uid) => before.get(uid) !== this.#pinned.get(uid),
     );

@@ -347,6 +347,21 @@ test("a pod that another source has taken over is not judged", () => {
   expect(world.rollouts.review().steps).toEqual([]);
 });
 
+test("a pod that was taken back finds what was good until another source has replaced it", () => {
+  const world = running();
+  const uid = world.uid("web");
+  world.objects = { configMaps: { web: { level: "nonsense" } } };
+  world.publish("web a:1");
+  world.be("web", { stage: "Starting", totalCrashes: 3 });
+  world.look();
+  expect(world.level(uid)).toBe("info");
+  world.shadowed = "web";
+  expect(world.rollouts.review().repinned).toEqual([]);
+  expect(world.level(uid)).toBe("info");
+  world.publish();
+  expect(world.level(uid)).toBe("nonsense");
+});
+
 describe("the clock of a trial stands still, also for the next process,", () => {
   const DAY_MS = 86_400_000;
 

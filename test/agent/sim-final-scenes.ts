@@ -84,7 +84,7 @@ export async function edits(
   const late = behind.find((one) => one !== undefined);
   if (late !== undefined) return late;
   await clock.advance(restartsMs(world));
-  for (const [key, { id, attempt, spec, own }] of before) {
+  for (const [key, { id, starts, spec, own }] of before) {
     // Its time on the node may end meanwhile.
     if (world.agent?.failureOf(spec.uid) !== undefined) continue;
     // What was taken back may have been so once more, or its update is still tried.
@@ -97,8 +97,8 @@ export async function edits(
       (isTakenBack(world, spec) && !tried.has(spec)) ||
       (world.readerOf(spec) === "mqtt" && world.rollouts.staysForOthers(spec.name));
     const restarts = follows.has(key) && !isBack ? 1 : 0;
-    if (now.attempt - attempt !== restarts || (restarts === 0 && now.id !== id))
-      return `${key} restarts ${now.attempt - attempt} times for an edit of ${object}, not ${restarts}`;
+    if (now.starts - starts !== restarts || (restarts === 0 && now.id !== id))
+      return `${key} restarts ${now.starts - starts} times for an edit of ${object}, not ${restarts}`;
     const made = world.machine.runtime.calls.slice(calls).filter(isCreationOf(spec, own)).length;
     if (made !== restarts) return `${key} is made ${made} times for ${restarts} restarts`;
   }

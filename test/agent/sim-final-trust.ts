@@ -82,8 +82,8 @@ function wrongRestart(
   if (finalOf(world, order)?.phase !== "done")
     return `restart of ${spec.key} is answered ${said(world, order)}`;
   const now = instances(world);
-  for (const [key, { attempt, spec: of, own }] of before) {
-    const restarts = (now.get(key)?.attempt ?? attempt) - attempt;
+  for (const [key, { starts, spec: of, own }] of before) {
+    const restarts = (now.get(key)?.starts ?? starts) - starts;
     const wanted = of === spec && (container ?? own.name) === own.name ? 1 : 0;
     if (restarts !== wanted) return `${key} restarts ${restarts} times, and ${wanted} was ordered`;
   }

@@ -10,7 +10,8 @@ import type { SimWorld } from "./sim-world.ts";
 
 export interface Instance {
   readonly id: string;
-  readonly attempt: number;
+  /** How often its container has started so far: attempts jump where a name stays reserved. */
+  readonly starts: number;
   readonly spec: SimSpec;
   readonly own: SimContainer;
   readonly read: string | undefined;
@@ -29,10 +30,11 @@ export function instances(
     for (const own of spec.containers) {
       const newest = ledger.newest(spec.uid, own.name);
       if (newest === undefined || !ledger.isAlive(newest)) continue;
-      const attempt = newest.config.metadata?.attempt ?? 0;
       const read = config.hasRead(newest);
       const wouldRead = config.wouldRead(spec, own, world.readerOf(spec));
-      found.set(`${spec.key}/${own.name}`, { id: newest.id, attempt, spec, own, read, wouldRead });
+      const starts = world.judge.startsOf(spec.uid, own.name);
+      const { id } = newest;
+      found.set(`${spec.key}/${own.name}`, { id, starts, spec, own, read, wouldRead });
     }
   return found;
 }

@@ -170,7 +170,11 @@ export class ConfigJudge {
     this.#ended.set(`${uid}/${name}`, ended);
     this.#order.push(container);
     ledger.say(`  config of ${ledger.nameOf(container)} has changed`);
-    const changes = this.#historiesOf(uid, name).reduce((sum, { length }) => sum + length, 0);
+    const edits = this.#historiesOf(uid, name).reduce((sum, { length }) => sum + length, 0);
+    // An edit that is tried and taken back is two.
+    const podOf = ledger.spec(uid)?.name;
+    const isTwo = podOf !== undefined && this.#options.goesBack(podOf);
+    const changes = isTwo ? 2 * edits : edits;
     if (ended.size > changes)
       ledger.accuse(
         `${ledger.nameOf(container)} restarts ${ended.size} times for ${changes} edits`,

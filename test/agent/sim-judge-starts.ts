@@ -61,6 +61,11 @@ export class StartJudge {
     return { ends: this.#begun.get(uid) ?? 0, starts };
   }
 
+  /** How often a container of that name has started in the pod. */
+  startsOf(uid: string, name: string): number {
+    return this.#records.get(`${uid}/${name}`)?.starts ?? 0;
+  }
+
   onReboot(): void {
     for (const record of this.#records.values())
       Object.assign(record, { chain: 0, end: undefined });

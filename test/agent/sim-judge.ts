@@ -166,6 +166,10 @@ export class SimJudge {
     return this.#starts.livesOf(uid);
   }
 
+  startsOf(uid: string, name: string): number {
+    return this.#starts.startsOf(uid, name);
+  }
+
   onWanted(uid: string, reader: Reader): void {
     this.#turns.onWanted(uid);
     this.config.onWanted(uid, reader);

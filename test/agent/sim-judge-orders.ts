@@ -67,8 +67,9 @@ export class OrderJudge {
   }
 
   onStop(container: FakeContainer, begunAt: Monotonic): void {
-    // It is stopped because the runtime has lost sight of it; the order may still have its turn.
-    if (container.state === ContainerState.CONTAINER_UNKNOWN) return;
+    // It is stopped because the runtime has lost sight of it, or its sandbox; the order may still have its turn.
+    const sandbox = this.#ledger.runtime.sandboxes.get(container.sandboxId);
+    if (container.state === ContainerState.CONTAINER_UNKNOWN || sandbox?.ready !== true) return;
     this.#orderFor(container, begunAt)?.ended.set(nameOf(container), container.id);
   }
 

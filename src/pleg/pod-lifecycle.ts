@@ -82,7 +82,8 @@ export class PodLifecycle {
     const { cache, reader, clock, meter, oomKills } = this.#options;
     const begun = clock.monotonic();
     using limit = deadline(clock, RELIST_DEADLINE_MS, signal);
-    const number = cache.begin();
+    using observation = cache.begin();
+    const { number } = observation;
     const listed = await reader.listPods(limit.signal);
     const changed = changedPods(cache.all(), listed);
     // Of kills before this process it is not known whose they were.
@@ -109,7 +110,8 @@ export class PodLifecycle {
   /** Observes one pod; the cache is up to date when it resolves. */
   async look(uid: PodUID): Promise<ObservedPod | undefined> {
     const { cache, reader } = this.#options;
-    const number = cache.begin();
+    using observation = cache.begin();
+    const { number } = observation;
     this.#put(uid, number, await reader.inspectPod(uid, cache.get(uid)));
     return cache.get(uid);
   }

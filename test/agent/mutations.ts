@@ -81,6 +81,12 @@ const POD_MUTATIONS: readonly Mutation[] = [
     replacement: "await clock.sleep(jitter(random, 60 * RELIST_MS, 0.1), signal);",
   },
   {
+    name: "an old look brings back a pod that is gone",
+    file: "src/pleg/pod-cache.ts",
+    search: "?? this.#gone.get(uid) ?? 0;",
+    replacement: "?? 0;",
+  },
+  {
     name: "removals are not persisted",
     file: "src/store/sqlite/memory-table.ts",
     search: "for (const row of changed) this.#table.put(row);",

@@ -45,6 +45,7 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
     seed: 423_929,
     mutation: "a container that was only made hides the end of the one before it",
   },
+  { seed: 433_909, mutation: "an old look brings back a pod that is gone" },
   { seed: 356_318, mutation: "an eviction ends with the process that began it" },
   { seed: 301, mutation: "a log that was rotated just now is cut" },
 ];

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { changedPods } from "../../../src/pleg/relist.ts";
 import { PodCache } from "../../../src/pleg/pod-cache.ts";
 import type { PodSummary } from "../../../src/runtime/observe/runtime-reader.ts";
@@ -51,8 +51,8 @@ test.each([
 
 test("a look that began earlier does not overwrite one that began later", () => {
   const cache = new PodCache();
-  const early = cache.begin();
-  const late = cache.begin();
+  const early = cache.begin().number;
+  const late = cache.begin().number;
   cache.put(UID, late, anObservedPod([aSandbox()], [anInstance("a")]));
   cache.put(UID, early, anObservedPod([aSandbox()], []));
   expect(cache.get(UID)?.containers).toHaveLength(1);
@@ -61,8 +61,32 @@ test("a look that began earlier does not overwrite one that began later", () => 
 
 test("ids of a pod that is gone have no owner", () => {
   const cache = new PodCache();
-  cache.put(UID, cache.begin(), anObservedPod([aSandbox()], [anInstance("a")]));
-  cache.put(UID, cache.begin(), undefined);
+  cache.put(UID, cache.begin().number, anObservedPod([aSandbox()], [anInstance("a")]));
+  cache.put(UID, cache.begin().number, undefined);
   expect(cache.ownerOf("a-0")).toBeUndefined();
   expect(cache.ownerOf("sandbox-0")).toBeUndefined();
+});
+
+describe("a pod that is gone", () => {
+  const there = anObservedPod([aSandbox()], [anInstance("a")]);
+
+  test("does not come back by a look that began before it was missed", () => {
+    const cache = new PodCache();
+    using early = cache.begin();
+    {
+      using late = cache.begin();
+      cache.put(UID, late.number, undefined);
+    }
+    cache.put(UID, early.number, there);
+    expect(cache.get(UID)).toBeUndefined();
+  });
+
+  test("comes back by a look that began after it was missed", () => {
+    const cache = new PodCache();
+    using early = cache.begin();
+    cache.put(UID, cache.begin().number, undefined);
+    cache.put(UID, cache.begin().number, there);
+    cache.put(UID, early.number, undefined);
+    expect(cache.get(UID)?.containers).toHaveLength(1);
+  });
 });

@@ -59,7 +59,6 @@ export class PodCache {
       this.#gone.set(uid, number);
       return;
     }
-    this.#gone.delete(uid);
     const pod = { ...look, observedAt: number };
     for (const id of idsOf(pod)) this.#owners.set(id, uid);
     this.#pods.set(uid, pod);

@@ -153,7 +153,8 @@ export class DocumentRollout {
     const document = this.#document;
     if (document === undefined) return NOTHING;
     // 1. The facts of each pod.
-    const judged = document.pods.filter(({ desired }) => !written.isShadowed(desired));
+    const shadowed = document.pods.filter(({ desired }) => written.isShadowed(desired));
+    const judged = document.pods.filter((pod) => !shadowed.includes(pod));
     const byName = new Map(judged.map((pod) => [podName(pod.desired.pod), pod]));
     const onRollout = [...byName].map(([name, pod]) => this.#onRollout(name, pod, document));
     // 2. The decision, on the disk before it takes effect.
@@ -169,7 +170,8 @@ export class DocumentRollout {
     const steps = decided.map((step) => untilFetched(step, byName.get(step.name)?.desired, node));
     for (const { name, state } of planned)
       if (saved.ok || isSameGood(state, store.of(source).get(name))) this.#states.set(name, state);
-    const repinned = this.#pin(steps, byName);
+    const taken = shadowed.map(({ desired }) => podName(desired.pod));
+    const repinned = this.#pin(steps, byName, taken);
     const unlisted = unlistedPods(document, node);
     const { pods, held } = podsToRun(listedPods(steps, byName, node), unlisted);
     const stays = unlisted.flatMap(({ step }) => step ?? []);
@@ -181,8 +183,7 @@ export class DocumentRollout {
       ...(stays.length === 0 ? [] : [now + HELD_AGAIN_MS]),
       ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
     ]);
-    const shadowed = this.#shadowed();
-    this.#pause(shadowed.map(({ desired }) => podName(desired.pod)));
+    this.#pause(taken);
     return {
       generation: document.generation,
       pods: [...pods, ...shadowed.map(({ desired }) => desired)],
@@ -241,12 +242,6 @@ export class DocumentRollout {
     const reviewAt = hold.holdReviewAt;
     if (usable || lost === undefined) return { pod, reviewAt };
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
-  }
-
-  /** Pods of the document whose names another source has. */
-  #shadowed(): readonly RolloutPod[] {
-    const { written } = this.#options;
-    return (this.#document?.pods ?? []).filter(({ desired }) => written.isShadowed(desired));
   }
 
   /** Pods cannot be tried as long as another source has their names. */
@@ -374,9 +369,13 @@ export class DocumentRollout {
     }
   }
 
-  /** Also pins a pod that runs on until the images of its successor are here. Returns the pods that find something else
-   * from now on. */
-  #pin(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): readonly PodUID[] {
+  /** Also pins a pod that runs on until the images of its successor are here. `taken`: names that another source has.
+   * Returns the pods that find something else from now on. */
+  #pin(
+    steps: readonly RolloutStep[],
+    pods: ReadonlyMap<string, RolloutPod>,
+    taken: readonly string[],
+  ): readonly PodUID[] {
     const before = this.#pinned;
     this.#noteBeyond(steps, pods);
     const judged = steps.flatMap(({ name, state, run }): [PodUID, GoodPod][] => {
@@ -387,8 +386,7 @@ export class DocumentRollout {
       return run === "Good" || isBefore ? [[uid, good]] : [];
     });
     // One whose name another source has taken runs until it is replaced, and finds until then what it found.
-    const names = new Set(this.#shadowed().map(({ desired }) => podName(desired.pod)));
-    const replaced = [...before].filter(([, { desired }]) => names.has(podName(desired.pod)));
+    const replaced = [...before].filter(([, { desired }]) => taken.includes(podName(desired.pod)));
     this.#pinned = new Map([...replaced, ...judged]);
     return [...new Set([...before.keys(), ...this.#pinned.keys()])].filter(
       (uid) => before.get(uid) !== this.#pinned.get(uid),
